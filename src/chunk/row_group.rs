@@ -1,7 +1,7 @@
 //! The rows of a row group, held column by column until the group is complete.
 //!
-//! A group of rows with thousands of fields would be small if each null took the memory of a value. Of values that are mostly
-//! null, only the others are held, with their row numbers.
+//! If each null took as much memory as a value, a group with thousands of fields would hold few rows. Of columns that are mostly
+//! null, only the other values are held, with their row numbers.
 
 use super::{Chunk, Origin, even_shares};
 use crate::error::{Error, Result};

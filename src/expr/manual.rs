@@ -47,7 +47,7 @@ pub fn function_help(name: &str) -> Option<String> {
 fn described(function: &Function) -> String {
     let mut out = format!("{}\n  {}\n", function.usage(), function.summary);
     if function.names.len() > 1 {
-        let _ = writeln!(out, "  also: {}", function.names[1..].join(", "));
+        let _ = writeln!(out, "  Also: {}", function.names[1..].join(", "));
     }
     for (expression, result) in function.examples {
         let _ = writeln!(out, "\n  {expression}\n  {result}");

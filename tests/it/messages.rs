@@ -49,6 +49,8 @@ const ODD: &[&str] = &[
     "in the place of",
     "is no number",
     "of ours",
+    "way out",
+    " gives ",
 ];
 
 fn is_odd(message: &str) -> bool {

@@ -1,4 +1,4 @@
-# bash completion for tatter: the program itself says what may be typed next.
+# bash completion for tatter: asks the program for the possible completions.
 
 _tatter() {
     local program=tatter how line
@@ -13,7 +13,7 @@ _tatter() {
     case " $how " in *" glued "*) compopt -o nospace 2> /dev/null ;; esac
     case " $how " in
         *" files "*)
-            # With words to offer, names of files are added; without, bash completes them itself, except after `@`, where
+            # If there are words, file names are added; otherwise bash completes file names itself, except after `@`, where
             # it would look for hosts.
             if ((${#COMPREPLY[@]})); then
                 while IFS= read -r line; do

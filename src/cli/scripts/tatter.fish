@@ -1,11 +1,11 @@
-# fish completion for tatter: the program itself says what may be typed next.
+# fish completion for tatter: asks the program for the possible completions.
 
 function __tatter_complete
-    # fish shows its completions only the words up to the cursor.
+    # fish passes only the words up to the cursor.
     set -l program (commandline -opc)[1]
     test -x "$program"; or set program tatter
     set -l before (commandline -opc)[2..-1]
-    # The word without its quotes, of which the last may be open.
+    # The word without its quotes; the last one may be unclosed.
     set -l current (commandline -ct)
     set -l current (string unescape -- "$current"; or string unescape -- "$current'"; or string unescape -- "$current\""; or echo "$current")
     set -l lines ($program __complete fish (count $before) $before "$current" 2>/dev/null)

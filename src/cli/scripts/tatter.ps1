@@ -1,4 +1,4 @@
-# PowerShell completion for tatter: the program itself says what may be typed next.
+# PowerShell completion for tatter: asks the program for the possible completions.
 
 Register-ArgumentCompleter -Native -CommandName tatter -ScriptBlock {
     param($wordToComplete, $commandAst, $cursorPosition)
@@ -7,7 +7,7 @@ Register-ArgumentCompleter -Native -CommandName tatter -ScriptBlock {
     $after = @($elements | Where-Object { $_.Extent.StartOffset -gt $cursorPosition } | ForEach-Object { $_.Extent.Text.Trim("'", '"') })
     $current = if ($wordToComplete) { $wordToComplete } else { '' }
     $lines = @(& tatter __complete powershell $before.Count @before "$current" @after 2>$null)
-    # Nothing returned: PowerShell completes names of files.
+    # If nothing is returned, PowerShell completes file names.
     $lines | Select-Object -Skip 1 | ForEach-Object {
         $word, $about = $_ -split "`t", 2
         $text = if ($word -match '^[\w./=:%+-]+$') { $word } else { "'" + $word.Replace("'", "''") + "'" }

@@ -1,5 +1,5 @@
 #compdef tatter
-# zsh completion for tatter: the program itself says what may be typed next.
+# zsh completion for tatter: asks the program for the possible completions.
 
 _tatter() {
     local -a lines found flags typed

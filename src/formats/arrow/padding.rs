@@ -1,7 +1,7 @@
 //! Bits beyond the rows of a bitmap.
 //!
-//! In memory, the bitmap of some rows can be part of a longer one, so that its last byte has the bits of other rows: of records
-//! that a verb has left out, for instance. They are not written, and the bytes written do not depend on the size of chunks.
+//! In memory, the bitmap of some rows can be part of a longer one, so that its last byte has the bits of other rows, such as
+//! records that a verb has dropped. They are not written, so that the bytes written do not depend on the size of chunks.
 
 use crate::error::{Error, Result};
 use crate::schema::nested::children_of;

@@ -97,7 +97,7 @@ fn check_declared(declared: &Schema) -> Result<()> {
         if !is_it {
             return Err(Error::usage(format!("--schema says {}: {ty}, but libsvm has the fields label, qid and features", field.name))
                 .help("label: float64, or float64[?] for several; qid: int64; features: sparse<float32>[N], sparse<float64>[N] or sparse<int64>[N]")
-                .help("to give a field another name, use from: --schema 'x: sparse<float32>[?] from features'"));
+                .help("to rename a field, use `from`: --schema 'x: sparse<float32>[?] from features'"));
         }
     }
     Ok(())
