@@ -169,8 +169,11 @@ impl Input {
     fn from_pipe(name: &str, pipe: impl Read + Send + 'static, options: &Options, head_bytes: usize) -> Result<Input> {
         let mut pipe = pipe;
         let mut raw = Vec::new();
-        // Twelve bytes identify all compressions except zlib, which has to be decompressed. None starts like JSON.
-        let enough = |raw: &[u8]| (raw.len() >= 12 && !Codec::may_be_zlib(raw)) || matches!(raw[0], b'{' | b'[');
+        // Twelve bytes identify all compressions except zlib, which has to be decompressed. None starts like JSON, or with a line
+        // of plain text, which is enough if the format is given.
+        let is_line = |raw: &[u8]| raw.ends_with(b"\n") && raw.iter().all(|byte| matches!(byte, b'\t' | b'\r' | b'\n' | b' '..=b'~'));
+        let is_known = |raw: &[u8]| raw.len() >= 12 || (options.from.is_some() && is_line(raw));
+        let enough = |raw: &[u8]| (is_known(raw) && !Codec::may_be_zlib(raw)) || matches!(raw[0], b'{' | b'[');
         fill(&mut pipe, &mut raw, head_bytes, enough).map_err(|e| Error::io(name, "cannot read", &e))?;
         let mut input = Input::new(name, options, InputSource::Memory(Arc::from([])));
         input.codec = Codec::detect(&raw);

@@ -75,7 +75,7 @@ impl Cutter {
             None => {
                 let mut names = cutter.header()?;
                 let shown = names.iter().take(SHOWN_NAMES).cloned().collect::<Vec<_>>().join(", ");
-                let is_record = !names.is_empty() && names.iter().all(|name| name.trim().parse::<f64>().is_ok());
+                let is_record = looks_like_record(&names);
                 let renamed = names::distinct(&mut names);
                 if is_record {
                     let more = if names.len() > SHOWN_NAMES { ", ..." } else { "" };
@@ -268,5 +268,49 @@ impl Iterator for Cutter {
             return self.failure.take().map(Err);
         }
         Some(Ok(self.take(records)))
+    }
+}
+/// Whether the names of the columns are rather the values of a record: they begin with a number or a date, or some are numbers
+/// that are neither years nor a rising series, as the columns of a table of counts or quantiles have.
+fn looks_like_record(names: &[String]) -> bool {
+    let number = |name: &String| name.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+    let is_date = |name: &&String| {
+        let mut shape = name.trim().bytes().map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
+        b"0000-00-00".iter().all(|expected| shape.next() == Some(*expected))
+    };
+    if names.first().is_some_and(|first| number(first).is_some() || is_date(&first)) {
+        return true;
+    }
+    let numbers: Vec<f64> = names.iter().filter_map(number).collect();
+    let are_years = numbers.iter().all(|number| number.fract() == 0.0 && (1800.0..2200.0).contains(number));
+    let is_series = numbers.len() > 2 && numbers.windows(2).all(|pair| pair[0] < pair[1]);
+    !are_years && !is_series
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_told_from_a_header() {
+        for (line, expected) in [
+            ("id,name", false),
+            ("", false),
+            (",a,b", false),
+            ("1,2,3", true),
+            ("1,ann", true),
+            ("2024-01-01,ann", true),
+            ("5.5,,3", true),
+            ("chr1,100,200", true),
+            ("country,2019,2020", false),
+            ("country,2020-01-01,2020-02-01", false),
+            ("name,0,1,2", false),
+            (",0.25,0.5,0.75", false),
+            ("word,0.3,-0.1,0.2", true),
+            ("nan,inf", false),
+        ] {
+            let names: Vec<String> = line.split(',').map(str::to_owned).collect();
+            assert_eq!(looks_like_record(&names), expected, "{line}");
+        }
     }
 }

@@ -11,7 +11,8 @@ use crate::formats::columnar::adapt::{Columns, DecodedRows};
 use crate::formats::decimal::integer;
 use crate::formats::format::{Request, SKIP};
 use crate::path::quoted;
-use crate::printable::{counted, is_or_are, shell_quoted};
+use crate::printable::{counted, is_or_are};
+use crate::schema::notation::{name_text, schema_option};
 use crate::schema::{DType, Dim, Element, Field, Schema, Size, Type};
 use crate::tensor::text::{Refuse, from_text, reads_text};
 use crate::tensor::{RowPartition, Sparse, Tensor};
@@ -37,7 +38,7 @@ pub struct Decoder {
 struct ColumnReader {
     /// The index of the column in the file.
     number: usize,
-    path: String,
+    name: String,
     ty: Type,
     /// The type of the field.
     wanted: Type,
@@ -74,7 +75,7 @@ impl Decoder {
             let field = of_column.get(natural[*root].name.as_str())?;
             Some(ColumnReader {
                 number: *root,
-                path: quoted(&field.name),
+                name: field.name.clone(),
                 ty: natural[*root].ty.clone(),
                 wanted: field.ty.clone(),
                 may_be_null: field.ty.optional || field.default.is_some() || field.ty.dtype() == Some(&DType::Null),
@@ -238,7 +239,7 @@ impl Decoder {
 
     fn cell_error(&self, fields: &Fields, error: &CellError) -> Error {
         let reader = &self.read[error.column];
-        let found = Error::data(error.message.clone()).in_field(&reader.path);
+        let found = Error::data(error.message.clone()).in_field(quoted(&reader.name));
         let cell = fields.cell(fields.of_record(error.row).0 + reader.number);
         match std::str::from_utf8(cell) {
             Ok(_) => found,
@@ -392,8 +393,8 @@ impl ColumnReader {
                 [] => "an empty field".to_owned(),
                 cell => format!("\"{}\"", String::from_utf8_lossy(cell)),
             };
-            let schema = shell_quoted(&format!("{}: optional {}", self.path, self.wanted));
-            note(row, format!("{what} is null, but the type is {}; to allow nulls: --schema {schema}", self.wanted));
+            let nullable = schema_option(&format!("{}: optional {}", name_text(&self.name), self.wanted));
+            note(row, format!("{what} is null, but the type is {}; to allow nulls: {nullable}", self.wanted));
         }
         Some(cell).filter(|_| !is_null)
     }
