@@ -9,7 +9,7 @@
 //! error. With `--on-error skip`, the type seen first is kept, and records with another type are skipped.
 
 use super::cursor::Cursor;
-use super::seen::{FirstSeen, Interest, SeenMember, SeenMembers, SeenNode};
+use super::seen::{FirstSeen, Interest, Kind, SeenMember, SeenMembers, SeenNode};
 use super::suggest::schema_option;
 use crate::error::{Error, Result};
 use crate::formats::format::Request;
@@ -94,7 +94,7 @@ fn as_map(seen: &SeenMember, schema: &Schema) -> Option<String> {
         field.ty.fields()?.iter().map(|inner| inner.ty.clone().with_optional(false).to_string()).filter(|ty| ty != "null").collect();
     let [ty] = types.iter().collect::<Vec<_>>()[..] else { return None };
     let optional = if field.ty.optional { "optional " } else { "" };
-    let has_nulls = members.list.iter().any(|member| member.node.null.is_set());
+    let has_nulls = members.list.iter().any(|member| member.node[Kind::Null].is_set());
     let value = if has_nulls { format!("optional {ty}") } else { ty.clone() };
     Some(format!("{}: {optional}map<string, {value}>", crate::path::quoted(&field.name)))
 }
@@ -201,26 +201,26 @@ impl Settling<'_> {
         {
             *outermost = Dim::UNIFORM;
         }
-        ty.with_optional(absent || node.null.is_set())
+        ty.with_optional(absent || node[Kind::Null].is_set())
     }
 
     /// The type without the outermost nulls.
     fn value(&mut self, node: &SeenNode, interest: &Interest, inside_list: bool) -> Type {
-        let as_bytes = node.base64.is_set() && !node.not_base64.is_set();
+        let as_bytes = node[Kind::Base64].is_set() && !node[Kind::NotBase64].is_set();
         // Floats without a finite value among them are written as these strings alone.
-        let alone = [node.boolean, node.list, node.object].iter().all(|other| !other.is_set());
-        let as_number = !node.string.is_set() && (node.number.is_set() || (node.non_finite.is_set() && alone));
+        let alone = [node[Kind::Boolean], node[Kind::List], node[Kind::Object]].iter().all(|other| !other.is_set());
+        let as_number = !node[Kind::String].is_set() && (node[Kind::Number].is_set() || (node[Kind::NonFinite].is_set() && alone));
         let texts = [
-            node.string,
-            if as_number { FirstSeen::NEVER } else { node.non_finite },
-            if as_bytes { node.base64 } else { FirstSeen::NEVER },
+            node[Kind::String],
+            if as_number { FirstSeen::NEVER } else { node[Kind::NonFinite] },
+            if as_bytes { node[Kind::Base64] } else { FirstSeen::NEVER },
         ];
-        let objects = if as_bytes { FirstSeen::NEVER } else { node.object };
+        let objects = if as_bytes { FirstSeen::NEVER } else { node[Kind::Object] };
         let kinds = [
-            ("booleans", node.boolean),
-            ("numbers", if as_number { node.number.min(node.non_finite) } else { node.number }),
+            ("booleans", node[Kind::Boolean]),
+            ("numbers", if as_number { node[Kind::Number].min(node[Kind::NonFinite]) } else { node[Kind::Number] }),
             ("strings", texts.into_iter().min().unwrap_or(FirstSeen::NEVER)),
-            ("lists", node.list),
+            ("lists", node[Kind::List]),
             ("objects", objects),
         ];
         let mut kinds: Vec<(&str, FirstSeen)> = kinds.into_iter().filter(|(_, first)| first.is_set()).collect();
@@ -240,24 +240,25 @@ impl Settling<'_> {
     }
 
     fn number(&mut self, node: &SeenNode) -> Type {
-        let float = node.float.min(node.non_finite);
+        let float = node[Kind::Float].min(node[Kind::NonFinite]);
         let dtype = if float.is_set() {
-            if node.beyond_float.is_set() && self.rule == Rule::Json {
+            if node[Kind::BeyondFloat].is_set() && self.rule == Rule::Json {
                 return self.clash(&[
                     ("fractions or non-finite numbers", float),
-                    ("integers beyond 2^53, which float64 cannot represent exactly", node.beyond_float),
+                    ("integers beyond 2^53, which float64 cannot represent exactly", node[Kind::BeyondFloat]),
                 ]);
             }
-            self.lost |= node.beyond_float.is_set();
+            self.lost |= node[Kind::BeyondFloat].is_set();
             DType::Float64
         } else if self.rule == Rule::FirstWins {
-            self.lost |= node.beyond_64_bits.is_set() || (node.beyond_int64.is_set() && node.negative.is_set());
-            if node.beyond_int64 < node.negative { DType::UInt64 } else { DType::Int64 }
-        } else if node.beyond_64_bits.is_set() {
-            return self.clash(&[("integers beyond 64 bits", node.beyond_64_bits)]);
-        } else if node.beyond_int64.is_set() {
-            if node.negative.is_set() {
-                return self.clash(&[("negative integers", node.negative), ("integers above the largest int64", node.beyond_int64)]);
+            self.lost |= node[Kind::Beyond64Bits].is_set() || (node[Kind::BeyondInt64].is_set() && node[Kind::Negative].is_set());
+            if node[Kind::BeyondInt64] < node[Kind::Negative] { DType::UInt64 } else { DType::Int64 }
+        } else if node[Kind::Beyond64Bits].is_set() {
+            return self.clash(&[("integers beyond 64 bits", node[Kind::Beyond64Bits])]);
+        } else if node[Kind::BeyondInt64].is_set() {
+            if node[Kind::Negative].is_set() {
+                return self
+                    .clash(&[("negative integers", node[Kind::Negative]), ("integers above the largest int64", node[Kind::BeyondInt64])]);
             }
             DType::UInt64
         } else {
@@ -272,13 +273,13 @@ impl Settling<'_> {
         };
         let mut ty = self.value(element, interest, true);
         ty.dims.insert(0, Dim::RAGGED);
-        ty.with_nulls |= element.null.is_set();
+        ty.with_nulls |= element[Kind::Null].is_set();
         ty
     }
 
     fn structure(&mut self, node: &SeenNode, interest: &Interest, inside_list: bool) -> Type {
-        if node.too_many_fields.is_set() && self.rule == Rule::Json {
-            let ty = self.clash(&[("objects with more than 10,000 different keys", node.too_many_fields)]);
+        if node[Kind::TooManyFields].is_set() && self.rule == Rule::Json {
+            let ty = self.clash(&[("objects with more than 10,000 different keys", node[Kind::TooManyFields])]);
             if let Some(clash) = self.clashes.last_mut() {
                 clash.has_many_keys = true;
             }
@@ -287,12 +288,12 @@ impl Settling<'_> {
         let Some(members) = &node.members else {
             return Type::structure(Vec::new(), Vec::new());
         };
-        if let (Some(rank), false, false) = (node.sparse, node.not_sparse.is_set(), inside_list) {
+        if let (Some(rank), false, false) = (node.sparse_rank, node[Kind::NotSparse].is_set(), inside_list) {
             let values = members.list.iter().find(|m| m.name == "values").and_then(|m| m.node.element.as_deref());
             let ty = values.map_or_else(|| Type::tensor(DType::Null, Vec::new()), |v| self.value(v, &Interest::All, true));
             let dtype = ty.dtype().cloned().unwrap_or(DType::Json);
             let mut sparse = Type::sparse(dtype, vec![Dim::UNIFORM; rank]);
-            sparse.with_nulls = values.is_some_and(|v| v.null.is_set());
+            sparse.with_nulls = values.is_some_and(|v| v[Kind::Null].is_set());
             return sparse;
         }
         let mut fields = self.fields(members);
