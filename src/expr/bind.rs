@@ -232,7 +232,7 @@ impl Binder<'_> {
     }
 
     fn unknown(&self, name: &str, span: &Span) -> ExprError {
-        let error = ExprError::at(span.clone(), format!("unknown field `{name}`")).because(Reason::UnknownField);
+        let error = ExprError::at(span.clone(), format!("unknown field `{name}`")).because(Reason::UnknownField(name.to_owned()));
         match name {
             "null" | "none" | "NULL" | "nil" => {
                 return error.help("to test for null: is_null(x); to delete a field in `map`: x = None");

@@ -147,9 +147,6 @@ pub type Tasks<T> = Box<dyn Iterator<Item = Result<Task<T>>> + Send>;
 /// Maximum number of records without values that a file can claim to have.
 pub const MAX_EMPTY_RECORDS: u64 = 1 << 28;
 
-/// The help for a bad record, unless bad records are skipped already.
-pub const SKIP: &str = "skip such records with --on-error skip";
-
 /// A request from a run to an input.
 #[derive(Clone)]
 pub struct Request {

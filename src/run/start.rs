@@ -161,16 +161,16 @@ impl<'a> Run<'a> {
         let Some(first) = self.inputs.iter().next().map(|first| first.input.name().clone()) else { return self.execute(ended) };
         let is_empty = self.inputs.are_empty();
         self.execute(ended).map_err(|error| match error.reason() {
-            Some(Reason::UnknownField | Reason::NoFields) if is_empty => {
+            Some(Reason::UnknownField(_) | Reason::NoFields) if is_empty => {
                 error.help(format!("{first} is empty: declare its fields with --schema 'NAME: TYPE; ...'"))
             }
-            Some(Reason::UnknownField | Reason::NoFields) if self.found_no_fields && self.options.on_error != OnError::Fail => {
+            Some(Reason::UnknownField(_) | Reason::NoFields) if self.found_no_fields && self.options.on_error != OnError::Fail => {
                 Error::data("no field was found: the records are bad or have no fields")
                     .in_input(first)
                     .help("`tatter validate` lists bad records; --schema 'NAME: TYPE; ...' declares fields")
             }
-            Some(Reason::UnknownField) => {
-                let advice = self.inputs.field_in_directories(error.message());
+            Some(Reason::UnknownField(path)) => {
+                let advice = self.inputs.field_in_directories(path);
                 advice.into_iter().fold(error, Error::help)
             }
             _ => error,

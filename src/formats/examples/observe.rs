@@ -6,6 +6,7 @@ use crate::demand::Wanted;
 use crate::error::{Error, Result};
 use crate::formats::format::{Observed, Request};
 use crate::formats::records::block::Block;
+use crate::hint::Hint;
 use crate::options::Scalars;
 use crate::path::{glob_matches, quoted};
 use crate::printable::{counted, listed};
@@ -283,7 +284,7 @@ impl Observed for Observation {
                 error = error.help(format!("and {more} more features"));
             }
             return Err(error
-                .help("to skip records whose kind differs from the first record's, use --on-error skip")
+                .help(Hint::to_skip("to skip records whose kind differs from the first record's, use --on-error skip"))
                 .help("features that are not read are not checked: drop this feature with `drop`, or select the others with `select`"));
         }
         Ok(Schema::new(fields))
@@ -365,12 +366,11 @@ impl Observation {
             }
             let have = if self.nfeatureless == 1 { "has" } else { "have" };
             let text = format!(
-                "{}: {} {have} data but no features of a tf.Example (first: record {}); read as records without fields",
-                first.input,
+                "{} {have} data but no features of a tf.Example (first: record {}); read as records without fields",
                 counted(self.nfeatureless, "record"),
                 first.record
             );
-            request.options.notices.add(text, request.options.strict)?;
+            request.options.notices.add_about(&first.input, text, request.options.strict)?;
         }
         Ok(())
     }

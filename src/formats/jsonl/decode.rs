@@ -1,6 +1,6 @@
 //! Decodes a block into a chunk, or observes its types.
 
-use super::block::{Block, Framing, LEAVE_OUT, Piece};
+use super::block::{Block, Framing, Piece};
 use super::builder::{BuildOptions, LateError, LateErrors};
 use super::column::Column;
 use super::cursor::Cursor;
@@ -12,6 +12,7 @@ use super::seen::FirstSeen;
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{RAISE_LIMIT, Result};
 use crate::formats::format::Request;
+use crate::hint::SKIP;
 use crate::schema::Schema;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ pub fn decode(piece: Piece, schema: &Schema, request: &Request) -> Result<Decode
             let chunk = Chunk::try_new(0, columns, Origin::default())?;
             return Ok(Decoded {
                 chunk,
-                faults: vec![Fault { error: if skip { error } else { error.help(LEAVE_OUT) }, length: nbytes, raw: None, kept: false }],
+                faults: vec![Fault { error: if skip { error } else { error.help(SKIP) }, length: nbytes, raw: None, kept: false }],
                 nbytes,
                 offsets: Vec::new(),
             });
@@ -264,7 +265,7 @@ pub fn observe(piece: Piece, request: &Request) -> Result<Observation> {
     let fail = !request.options.on_error.skips();
     let block = match piece {
         Piece::Block(block) => block,
-        Piece::TooLong { error, .. } if fail => return Err(error.help(LEAVE_OUT)),
+        Piece::TooLong { error, .. } if fail => return Err(error.help(SKIP)),
         Piece::TooLong { .. } => return Ok(Observation::default()),
     };
     let mut left_out: Vec<(usize, Unreadable)> = misfits(&block, request).into_keys().map(|index| (index, Unreadable::Record)).collect();

@@ -13,6 +13,7 @@ use super::seen::{FirstSeen, Interest, Kind, SeenMember, SeenMembers, SeenNode};
 use super::suggest::schema_option;
 use crate::error::{Error, Result};
 use crate::formats::format::Request;
+use crate::hint::Hint;
 use crate::printable::shell_quoted;
 use crate::schema::{DType, Dim, Element, Field, Schema, Type};
 use std::collections::BTreeSet;
@@ -139,9 +140,10 @@ fn error(clashes: &[Clash], schema: &Schema, inputs: &[Arc<str>]) -> Error {
         };
         return error.help(keep);
     }
-    error
-        .help(format!("a field must have the same type in all records; {keep}"))
-        .help("or --mixed json; to skip records whose value differs in type from the first value, use --on-error skip")
+    error.help(format!("a field must have the same type in all records; {keep}")).help(Hint::to_skip_or(
+        "or --mixed json; to skip records whose value differs in type from the first value, use --on-error skip",
+        "or --mixed json",
+    ))
 }
 
 /// Only the fields that lead to one of the paths.

@@ -122,7 +122,7 @@ impl Patterns {
             })?;
             if !seen {
                 let names: Vec<String> = schema.fields.iter().take(20).map(|f| path::quoted(&f.name)).collect();
-                let error = Error::usage(format!("no field matches {}", self.text)).because(Reason::UnknownField);
+                let error = Error::usage(format!("no field matches {}", self.text)).because(Reason::UnknownField(self.text.clone()));
                 return Err(error.help(match names.is_empty() {
                     true => "the records have no fields".to_owned(),
                     false => format!("the fields are: {}", names.join(", ")),
