@@ -34,8 +34,7 @@ pub fn infer(name: &Arc<str>, message: Message, request: &Request, pieces: impl 
     });
     let sequences = scan.sequences;
     let declared =
-        request.declared_alone().and_then(|(schema, request)| Decoder::new(&Arc::new(schema), &request, name.clone(), sequences).ok());
-    let declared = declared.map(Arc::new);
+        request.declared_alone(|schema, request| Decoder::new(&Arc::new(schema), &request, name.clone(), sequences).map(Arc::new));
     let observe = move |block: Task<_>| {
         let (scan, declared) = (scan.clone(), declared.clone());
         Box::new(move || {

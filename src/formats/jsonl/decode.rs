@@ -63,9 +63,8 @@ fn decode_block(block: &Block, schema: &Schema, request: &Request, declared_alon
 
 /// The records of a block that a declared type makes bad, by index, if bad records are skipped.
 fn misfits(block: &Block, request: &Request) -> BTreeMap<usize, Fault> {
-    let Some((schema, request)) = request.declared_alone() else { return BTreeMap::new() };
-    // Any other error is found when the records are read.
-    let faults = decode_block(block, &schema, &request, true).map_or_else(|_| Vec::new(), |decoded| decoded.faults);
+    let decoded = request.declared_alone(|schema, request| decode_block(block, &schema, &request, true));
+    let faults = decoded.map_or_else(Vec::new, |decoded| decoded.faults);
     let index = |fault: &Fault| usize::try_from(fault.error.location().records?.0.checked_sub(block.first_record)?).ok();
     faults.into_iter().filter_map(|fault| Some((index(&fault)?, fault))).collect()
 }
