@@ -9,6 +9,7 @@
 //! Context is added on the way up: a field decoder knows the row, the path and what it found; a block decoder knows the
 //! byte offset; the engine knows the file and the record number.
 
+use crate::hint::Hint;
 use crate::printable::one_line;
 use std::fmt;
 use std::sync::Arc;
@@ -38,8 +39,8 @@ pub enum Kind {
 /// The subject of an error, for an outer layer that can give better advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// There is no field with that name.
-    UnknownField,
+    /// There is no field with this path.
+    UnknownField(String),
     /// The input is empty.
     Empty,
     /// The records have no fields at all.
@@ -89,7 +90,7 @@ struct Inner {
     axis: Option<usize>,
     message: String,
     excerpts: Vec<String>,
-    help: Vec<String>,
+    help: Vec<Hint>,
     reason: Option<Reason>,
 }
 
@@ -166,10 +167,10 @@ impl Error {
     }
 
     /// Adds a one-line hint, unless an inner layer has added one. Can be called several times.
-    pub fn help(mut self, line: impl Into<String>) -> Error {
-        let line = line.into();
-        if !self.0.help.iter().any(|said| said.contains(&line)) {
-            self.0.help.push(line);
+    pub fn help(mut self, hint: impl Into<Hint>) -> Error {
+        let hint = hint.into();
+        if !self.0.help.iter().any(|said| said.as_str().contains(hint.as_str())) {
+            self.0.help.push(hint);
         }
         self
     }
@@ -180,9 +181,9 @@ impl Error {
         self
     }
 
-    /// Removes the hints that contain `text`, for an outer layer that knows that they do not work.
-    pub fn without_help(mut self, text: &str) -> Error {
-        self.0.help.retain(|line| !line.contains(text));
+    /// Removes the hints to give the format of the input, for an outer layer that knows that it cannot be given.
+    pub fn without_format_options(mut self) -> Error {
+        self.0.help.retain(|hint| hint.format_options().is_none());
         self
     }
 
@@ -194,15 +195,10 @@ impl Error {
 
     /// Replaces the advice to skip bad records, if it was given.
     pub fn instead_of_skipping(mut self, advice: &str) -> Error {
-        let skips = |text: &str| text.contains("--on-error");
-        if !self.0.help.iter().any(|line| skips(line)) {
+        if !self.0.help.iter().any(Hint::advises_skipping) {
             return self;
         }
-        for line in &mut self.0.help {
-            let separator = if line.contains("; ") { "; " } else { ", or " };
-            *line = line.split(separator).filter(|clause| !skips(clause)).collect::<Vec<_>>().join(separator);
-        }
-        self.0.help.retain(|line| !line.is_empty());
+        self.0.help = self.0.help.into_iter().filter_map(Hint::without_skipping).collect();
         self.help(advice)
     }
 
@@ -291,7 +287,7 @@ impl Error {
     }
 
     /// The hints, in the order they were added.
-    pub fn helps(&self) -> &[String] {
+    pub fn helps(&self) -> &[Hint] {
         &self.0.help
     }
 
@@ -388,8 +384,8 @@ impl fmt::Display for Error {
         for part in self.0.excerpts.iter().flat_map(|excerpt| excerpt.lines()) {
             write!(f, "\n  {part}")?;
         }
-        for line in &self.0.help {
-            write!(f, "\n  {}", one_line(line))?;
+        for hint in &self.0.help {
+            write!(f, "\n  {}", one_line(hint.as_str()))?;
         }
         Ok(())
     }
@@ -436,6 +432,7 @@ pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hint::SKIP;
 
     #[test]
     fn the_sentence_holds_everything_that_is_known() {
@@ -447,7 +444,7 @@ mod tests {
                 at.line = Some(1041);
                 at.column = Some(37);
             })
-            .help("skip such records with --on-error skip");
+            .help(SKIP);
         assert_eq!(
             error.to_string(),
             "train.jsonl: record 1041 (line 1041, column 37): items.price: expected a number, found the string \"n/a\"\n  \
@@ -465,14 +462,13 @@ mod tests {
     }
 
     #[test]
-    fn advice_to_skip_records_is_replaced_clause_by_clause() {
-        let of = |line: &str| Error::data("bad").help(line).whole_input("t.jsonl").helps().to_vec();
-        let first = "skip bad records first: tatter convert --on-error skip t.jsonl -o OUT";
-        assert_eq!(of("skip such records with --on-error skip"), [first]);
-        assert_eq!(of("or with --mixed json, or skip the others with --on-error skip"), ["or with --mixed json", first]);
-        assert_eq!(of("or --mixed json; to skip the others, use --on-error skip"), ["or --mixed json", first]);
-        assert_eq!(of("the value is ambiguous; skip such records with --on-error skip"), ["the value is ambiguous", first]);
-        assert_eq!(of("rename its field"), ["rename its field"]);
+    fn advice_to_skip_records_is_replaced_and_other_advice_is_kept() {
+        let of = |hint: Hint| Error::data("bad").help(hint).whole_input("t.jsonl").helps().to_vec();
+        let first = Hint::from("skip bad records first: tatter convert --on-error skip t.jsonl -o OUT");
+        assert_eq!(of(SKIP), [first.clone()]);
+        let both = Hint::to_skip_or("or --mixed json; to skip the others, use --on-error skip", "or --mixed json");
+        assert_eq!(of(both), ["or --mixed json".into(), first]);
+        assert_eq!(of("rename its field".into()), ["rename its field".into()]);
     }
 
     #[test]

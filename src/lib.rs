@@ -26,7 +26,7 @@
 //! A module uses only modules of its own or a lower level. There are no cyclic dependencies, and formats and verbs do
 //! not depend on each other (checked by `tests/it/layers.rs`):
 //! ```text
-//! 0 error message panic path notice printable random screen wire
+//! 0 error hint message panic path notice printable quotes random screen wire
 //! 1 schema tensor options demand io
 //! 2 chunk expr
 //! 3 formats verbs
@@ -42,6 +42,7 @@ pub mod demand;
 pub mod error;
 pub mod expr;
 pub mod formats;
+pub mod hint;
 pub mod io;
 pub mod message;
 pub mod notice;
@@ -49,6 +50,7 @@ pub mod options;
 pub mod panic;
 pub mod path;
 pub mod printable;
+pub mod quotes;
 pub mod random;
 pub mod run;
 pub mod schema;

@@ -1,6 +1,7 @@
 //! Messages as JSON, one object per line: `--messages json`.
 
 use crate::error::Error;
+use crate::hint::Hint;
 use crate::printable::in_json;
 use serde_json::{Map, Value, json};
 
@@ -10,7 +11,7 @@ pub fn of_error(error: &Error) -> Value {
     object.insert("kind".to_owned(), "error".into());
     object.insert("exit".to_owned(), error.exit_code().into());
     object.extend(parts(error));
-    let help: Vec<&str> = error.excerpts().iter().chain(error.helps()).map(String::as_str).collect();
+    let help: Vec<&str> = error.excerpts().iter().map(String::as_str).chain(error.helps().iter().map(Hint::as_str)).collect();
     if !help.is_empty() {
         object.insert("help".to_owned(), help.into());
     }

@@ -23,6 +23,15 @@ impl Notices {
         Ok(())
     }
 
+    /// Adds a notice about the input with that name.
+    ///
+    /// # Errors
+    /// See [`Notices::add`].
+    pub fn add_about(&self, input: &str, text: impl std::fmt::Display, strict: bool) -> Result<()> {
+        let text = if strict { text.to_string() } else { format!("{input}: {text}") };
+        self.add(text, strict).map_err(|error| error.in_input(input))
+    }
+
     /// Takes all notices, sorted.
     pub fn take(&self) -> Vec<String> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().collect()

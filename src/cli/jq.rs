@@ -1,6 +1,10 @@
 //! Suggests chains of verbs for simple jq programs.
 
 use crate::printable::shell_word;
+use crate::quotes::{Piece, split};
+
+/// The characters that quote strings.
+const QUOTES_OF_JQ: &[char] = &['"'];
 
 /// The command for a program of paths, `select(...)`, `length` and objects of paths, separated by `|`; `None` for any other
 /// program. `files` is what follows the program.
@@ -78,7 +82,10 @@ fn without_dots(text: &str) -> Option<String> {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(c) = rest.chars().next() {
         let end = match c {
-            '"' => rest[1..].find('"')? + 2,
+            '"' => match Piece::first(rest, QUOTES_OF_JQ)? {
+                Piece::Quoted(string) => string.len(),
+                _ => return None,
+            },
             '.' if rest[1..].starts_with(|c: char| c.is_alphabetic() || c == '_') && !out.ends_with(|c: char| c.is_alphanumeric()) => {
                 let end = rest[1..].find(|c: char| !(c.is_alphanumeric() || "_.[]".contains(c))).map_or(rest.len(), |end| end + 1);
                 let path = field_path(&rest[..end])?;
@@ -123,23 +130,9 @@ fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_alphabetic() || c == '_') && name.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
-/// The parts between separators outside strings and brackets.
+/// The parts between separators outside of strings and brackets.
 fn top_level(text: &str, separator: char) -> Vec<&str> {
-    let (mut parts, mut start, mut depth, mut in_string) = (Vec::new(), 0, 0, false);
-    for (at, c) in text.char_indices() {
-        match c {
-            '"' => in_string = !in_string,
-            '(' | '[' | '{' if !in_string => depth += 1,
-            ')' | ']' | '}' if !in_string => depth -= 1,
-            c if c == separator && !in_string && depth == 0 => {
-                parts.push(text[start..at].trim());
-                start = at + c.len_utf8();
-            }
-            _ => {}
-        }
-    }
-    parts.push(text[start..].trim());
-    parts
+    split(text, QUOTES_OF_JQ, separator)
 }
 
 #[cfg(test)]

@@ -2,11 +2,12 @@
 
 use crate::expr::condition;
 use crate::printable::shell_word;
+use crate::quotes::{QUOTES, words};
 
 /// The command for a query of one table: columns, WHERE, ORDER BY and LIMIT become verbs. A query with anything else is left to
 /// DuckDB. `None` if the text is not a query of a FILE.
 pub fn equivalent(query: &str, is_file: impl Fn(&str) -> bool) -> Option<String> {
-    let words: Vec<&str> = query.trim().trim_end_matches(';').split_whitespace().collect();
+    let words = words(query.trim().trim_end_matches(';'), QUOTES);
     if !words.first()?.eq_ignore_ascii_case("select") {
         return None;
     }
@@ -72,6 +73,7 @@ mod tests {
                 "select id from a.csv where price <> 2 and name = 'x' order by price desc limit 3",
                 Some(r#"tatter filter 'price != 2 and name == "x"' then sort --by -price then head 3 then select id a.csv"#),
             ),
+            ("select * from a.csv where s = 'x  order y'", Some(r#"tatter filter 's == "x  order y"' a.csv"#)),
             ("select count(*) from a.csv group by id", Some(r#"duckdb -c "select count(*) from 'a.csv' group by id""#)),
             ("select id from b.csv", None),
             ("select", None),

@@ -217,16 +217,8 @@ fn ascii(text: &str) -> std::result::Result<u8, String> {
 const WHEN: [&str; 3] = ["auto", "always", "never"];
 
 impl Typed {
-    /// Resolves every option value.
-    ///
-    /// # Errors
-    /// A usage error for a value that is not one of those expected.
-    pub fn resolve(mut self) -> Result<Options> {
-        for (name, option) in [(&mut self.from, "--from"), (&mut self.to, "--to")] {
-            if let Some(name) = name {
-                *name = known_format(name, option)?.to_owned();
-            }
-        }
+    /// Refuses options with a file where none is expected, or without the file that they need.
+    fn refuse_mistaken_files(&self) -> Result<()> {
         if self.null_separated && self.files_from.is_none() {
             let error = Error::usage("--null requires --files-from LIST");
             return Err(error.help("to read strings in CSV as null: --nulls NA,-"));
@@ -239,6 +231,20 @@ impl Typed {
             let error = Error::usage("--schema @-: the types are read from a file, not from standard input");
             return Err(error.help("pass the output of a command as text: --schema \"$(tatter schema FILE)\""));
         }
+        Ok(())
+    }
+
+    /// Resolves every option value.
+    ///
+    /// # Errors
+    /// A usage error for a value that is not one of those expected.
+    pub fn resolve(mut self) -> Result<Options> {
+        for (name, option) in [(&mut self.from, "--from"), (&mut self.to, "--to")] {
+            if let Some(name) = name {
+                *name = known_format(name, option)?.to_owned();
+            }
+        }
+        self.refuse_mistaken_files()?;
         Ok(Options {
             threads: threads(self.threads),
             on_error: on_error(&self.on_error)?,

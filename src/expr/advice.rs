@@ -158,7 +158,7 @@ const KNOWN: &[(&[&str], &[&str])] = &[
 ];
 
 /// Python modules whose functions have other names here.
-const MODULES: [&str; 5] = ["np", "numpy", "pd", "math", "re"];
+const RENAMING_MODULES: [&str; 5] = ["np", "numpy", "pd", "math", "re"];
 
 /// Hints on what to use instead of a function of this name; with `guesses`, also on functions with similar names.
 pub fn instead_of(name: &str, guesses: bool) -> Vec<String> {
@@ -167,7 +167,7 @@ pub fn instead_of(name: &str, guesses: bool) -> Vec<String> {
     }
     let last = name.rsplit('.').next().unwrap_or(name);
     // Such as `np.sum`.
-    let own = if name.split('.').next().is_some_and(|module| MODULES.contains(&module)) { last } else { name };
+    let own = if name.split('.').next().is_some_and(|module| RENAMING_MODULES.contains(&module)) { last } else { name };
     // SQL is often written in uppercase.
     let lower = own.to_ascii_lowercase();
     let known = |name: &str| KNOWN.iter().find(|(names, _)| names.contains(&name));

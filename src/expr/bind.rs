@@ -6,7 +6,7 @@ use super::columns::Columns;
 use super::error::{CAST, ExprError, ExprResult, text_at};
 use super::eval::{Node, NodeKind};
 use super::fields::{field_of, unknown_in};
-use super::frames::{self, FRAMES, without_frames};
+use super::frames::{COLUMN_MODULES, FRAMES, without_frames};
 use super::functions;
 use super::operand::{FunctionValue, LAMBDA, Operand, OperandKind, literal_of, result};
 use super::python;
@@ -232,7 +232,7 @@ impl Binder<'_> {
     }
 
     fn unknown(&self, name: &str, span: &Span) -> ExprError {
-        let error = ExprError::at(span.clone(), format!("unknown field `{name}`")).because(Reason::UnknownField);
+        let error = ExprError::at(span.clone(), format!("unknown field `{name}`")).because(Reason::UnknownField(name.to_owned()));
         match name {
             "null" | "none" | "NULL" | "nil" => {
                 return error.help("to test for null: is_null(x); to delete a field in `map`: x = None");
@@ -243,7 +243,7 @@ impl Binder<'_> {
             "nan" | "NaN" | "inf" | "Infinity" => return error.help("write math.nan, math.inf, -math.inf"),
             _ => {}
         }
-        let is_frame = || FRAMES.contains(&name) || frames::MODULES.contains(&name);
+        let is_frame = || FRAMES.contains(&name) || COLUMN_MODULES.contains(&name);
         if let Some(meant) = Some(()).filter(|()| is_frame()).and_then(|()| without_frames(&self.text)) {
             return error.help(format!("fields are written by name alone: {meant}"));
         }

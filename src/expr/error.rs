@@ -163,6 +163,6 @@ impl From<Error> for ExprError {
         let kind = if error.kind() == Kind::Internal { Kind::Internal } else { Kind::Usage };
         let mut own = ExprError::of_kind(kind, error.message());
         own.0.reason = error.reason().cloned();
-        error.helps().iter().fold(own, |error, help| error.help(help))
+        error.helps().iter().fold(own, |error, hint| error.help(hint.as_str()))
     }
 }

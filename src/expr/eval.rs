@@ -311,8 +311,8 @@ impl Node {
                             NodeKind::Call(call, _) if **name == *UNNAMED => text_at(&call.text, &call.span),
                             _ => name,
                         };
-                        let error = null_error(&value.tensor, &self.ty, name, false, false).at_row(row);
-                        Err(if *fits_empty || value.tensor.validity().is_none() { error } else { error.without_help(AS_EMPTY) })
+                        let place = NullPlace { name, of_structure: false, inside: false, fits_empty: *fits_empty };
+                        Err(null_error(&value.tensor, &self.ty, &place).at_row(row))
                     }
                 }
             }
@@ -320,19 +320,26 @@ impl Node {
     }
 }
 
-/// The start of the advice to fill null lists.
-const AS_EMPTY: &str = "to replace it with an empty list: ";
+/// The tensor that is null or contains a null.
+struct NullPlace<'a> {
+    name: &'a str,
+    /// Whether it is a field of a structure, which is replaced by assignment.
+    of_structure: bool,
+    /// Whether it is a field of structures that have axes.
+    inside: bool,
+    /// Whether an empty list may replace it.
+    fits_empty: bool,
+}
 
-/// An error about a tensor that is null or contains a null, with a hint on how to replace it. `inside`: the tensor is a
-/// field of structures that have axes.
-fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside: bool) -> Error {
+/// An error about a tensor that is null or contains a null, with a hint on how to replace it.
+fn null_error(tensor: &Tensor, ty: &Type, place: &NullPlace) -> Error {
+    let NullPlace { name, of_structure, inside, fits_empty } = *place;
     let x = if name == UNNAMED { "x" } else { name };
     let named = |what: &str| if name == UNNAMED { Error::data(format!("{name} {what}")) } else { Error::data(what).in_field(name) };
     let dims = ty.list_dims();
     let Ok((partitions, below)) = tensor.levels(dims.len()) else {
         return Error::internal("a tensor with fewer axes than its type");
     };
-    // A field inside a structure is replaced by assignment.
     let filled =
         |value: &str| if of_structure { format!("map '{x} = fill_null({x}, {value})'") } else { format!("fill_null({x}, {value})") };
     let time = ty.dtype().and_then(DType::time);
@@ -347,14 +354,14 @@ fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside
     for depth in 0..partitions.len() {
         let Some(list) = level.and_then(|t| t.as_list().ok()) else { break };
         if list.validity().is_some() {
-            let error = named(if depth == 0 && !inside { "is null" } else { "contains a null list" });
-            let fixed = dims.iter().all(|d| matches!(d.size, Size::Known(_)));
-            let error = error.help(if fixed {
-                format!("to replace it with values: {}", filled(value))
-            } else {
-                format!("{AS_EMPTY}{}", filled("[]"))
-            });
             let whole = depth == 0 && !inside;
+            let error = named(if whole { "is null" } else { "contains a null list" });
+            let fixed = dims.iter().all(|d| matches!(d.size, Size::Known(_)));
+            let error = match fixed {
+                true => error.help(format!("to replace it with values: {}", filled(value))),
+                false if whole && !fits_empty => error,
+                false => error.help(format!("to replace it with an empty list: {}", filled("[]"))),
+            };
             return if whole { error.help(dropped(format!("not is_null({x}, level=0)"))) } else { error };
         }
         level = Some(list.values());
@@ -364,7 +371,8 @@ fn null_error(tensor: &Tensor, ty: &Type, name: &str, of_structure: bool, inside
         && let (Tensor::Struct(structure), Some(fields)) = (below, ty.fields())
         && let Some((tensor, field)) = structure.fields().iter().zip(fields).find(|(t, _)| t.first_null_row().is_some())
     {
-        return null_error(tensor, &field.ty, &format!("{x}.{}", name_text(&field.name)), true, below_axes);
+        let name = format!("{x}.{}", name_text(&field.name));
+        return null_error(tensor, &field.ty, &NullPlace { name: &name, of_structure: true, inside: below_axes, fits_empty: true });
     }
     let error = named(if below_axes { "contains a null" } else { "is null" });
     let has_literals = ty.dtype().is_some_and(|dtype| !matches!(dtype, DType::Arrow(_)) || time.is_some());

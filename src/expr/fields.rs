@@ -45,7 +45,8 @@ pub fn field_of(node: &Node, name: &str) -> Option<Node> {
 /// An error about a field that a structure does not have.
 pub fn unknown_in(fields: &[Field], name: &str, outer: &str) -> ExprError {
     let place = if outer.is_empty() { String::new() } else { format!(" in {outer}") };
-    let error = ExprError::new(format!("unknown field `{name}`{place}")).because(Reason::UnknownField);
+    let path = if outer.is_empty() { name.to_owned() } else { format!("{outer}.{name}") };
+    let error = ExprError::new(format!("unknown field `{name}`{place}")).because(Reason::UnknownField(path));
     match nearest(name, fields.iter().map(|f| f.name.as_str())) {
         Some(near) => error.help(format!("did you mean {}?", name_text(near))),
         None if matches!(fields, [key, value] if key.name == "key" && value.name == "value")

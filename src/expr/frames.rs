@@ -1,19 +1,20 @@
 //! Rewrites expressions in the syntax of pandas, Polars and Spark, where fields belong to a data frame.
 
 use super::span::name_text;
+use crate::quotes::{Piece, QUOTES};
 
 /// Names that data frames have in examples.
 pub const FRAMES: [&str; 6] = ["df", "data", "row", "rec", "record", "r"];
 
-/// Modules whose `col` is a field, and `lit` a literal.
-pub const MODULES: [&str; 4] = ["pl", "F", "polars", "functions"];
+/// Names of the modules whose `col` is a field, and `lit` a literal.
+pub const COLUMN_MODULES: [&str; 4] = ["pl", "F", "polars", "functions"];
 
 /// The statement or condition with fields by their names alone, as in `x` for `df.x`, `df["x"]` and `pl.col("x")`; `None` if
 /// there are no such fields.
 pub fn without_frames(text: &str) -> Option<String> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
     let (mut out, mut rest, mut found) = (String::new(), text, false);
-    while let Some(c) = rest.chars().next() {
+    while let Some(piece) = Piece::first(rest, QUOTES) {
         let after_name = out.ends_with(is_part);
         if let Some((field, after)) = Some(rest).filter(|_| !after_name).and_then(field_at) {
             out.push_str(&field);
@@ -22,11 +23,7 @@ pub fn without_frames(text: &str) -> Option<String> {
             continue;
         }
         // A string is kept.
-        let length = match c {
-            '"' | '\'' | '`' => rest[1..].find(c).map_or(rest.len(), |end| end + 2),
-            _ => c.len_utf8(),
-        };
-        let (kept, after) = rest.split_at(length);
+        let (kept, after) = rest.split_at(piece.nbytes());
         out.push_str(kept);
         rest = after;
     }
@@ -47,7 +44,7 @@ fn field_at(text: &str) -> Option<(String, &str)> {
             return Some((String::new(), after));
         }
     }
-    let of_module = MODULES.iter().find_map(|module| text.strip_prefix(module)?.strip_prefix('.'));
+    let of_module = COLUMN_MODULES.iter().find_map(|module| text.strip_prefix(module)?.strip_prefix('.'));
     let call = of_module.unwrap_or(text);
     if let Some((name, after)) = call.strip_prefix("col(").and_then(string_at) {
         return Some((name_text(name), after.trim_start().strip_prefix(')')?));

@@ -62,7 +62,7 @@ pub fn in_backquotes(error: Error, text: &str, schema: &Schema) -> Error {
     let names = schema.fields.iter().map(|field| field.name.as_str());
     let longest = names.filter(|name| in_expression(name) != **name && occurs(name)).max_by_key(|name| name.len());
     match longest {
-        Some(name) if error.helps().iter().any(|help| help.contains(&in_expression(name))) => error,
+        Some(name) if error.helps().iter().any(|help| help.as_str().contains(&in_expression(name))) => error,
         Some(name) => error.help(format!("put the field name {name} in backquotes: {}", in_expression(name))),
         None => error,
     }

@@ -1,5 +1,7 @@
 //! Rewrites conditions in the syntax of SQL as expressions.
 
+use crate::quotes::{Piece, QUOTES};
+
 /// The expression for a condition with SQL's `=`, `<>`, `LIKE`, `IN`, `BETWEEN`, `IS NULL` or keywords in uppercase; `None`
 /// for anything else.
 pub fn condition(text: &str) -> Option<String> {
@@ -86,12 +88,13 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
     loop {
         let trimmed = rest.trim_start();
         let space = rest.get(..rest.len() - trimmed.len())?;
-        let Some(first) = trimmed.chars().next() else { return Some(tokens) };
+        let Some(first) = Piece::first(trimmed, QUOTES) else { return Some(tokens) };
         let is_word = |c: char| c.is_alphanumeric() || "_.".contains(c);
         let length = match first {
-            '\'' | '"' | '`' => trimmed.get(1..)?.find(first)? + 2,
-            first if is_word(first) => trimmed.find(|c| !is_word(c)).unwrap_or(trimmed.len()),
-            _ => {
+            Piece::Quoted(string) => string.len(),
+            Piece::Unclosed(_) => return None,
+            Piece::Other(first) if is_word(first) => trimmed.find(|c| !is_word(c)).unwrap_or(trimmed.len()),
+            Piece::Other(first) => {
                 let two = ["<>", "<=", ">=", "==", "!=", "**", "//"].into_iter().find(|op| trimmed.starts_with(op));
                 two.map_or(first.len_utf8(), str::len)
             }

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn floats() {
+    fn a_float_is_the_nearest_to_its_digits() {
         for text in [
             "0",
             "1",
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn integers() {
+    fn an_integer_ends_with_its_digits_and_fits_64_bits() {
         for (text, expected) in [
             ("7:1", Some((7, 1))),
             ("-12 ", Some((-12, 3))),

@@ -147,9 +147,6 @@ pub type Tasks<T> = Box<dyn Iterator<Item = Result<Task<T>>> + Send>;
 /// Maximum number of records without values that a file can claim to have.
 pub const MAX_EMPTY_RECORDS: u64 = 1 << 28;
 
-/// The help for a bad record, unless bad records are skipped already.
-pub const SKIP: &str = "skip such records with --on-error skip";
-
 /// A request from a run to an input.
 #[derive(Clone)]
 pub struct Request {
@@ -191,14 +188,15 @@ impl Request {
         self.options.on_error == OnError::Null
     }
 
-    /// The schema and the request for the declared fields alone, if bad records are skipped: a record that these types make bad is
-    /// left out, so it must not determine the types of the other fields.
-    pub fn declared_alone(&self) -> Option<(Schema, Request)> {
+    /// What reads the declared fields alone, if bad records are skipped: a record that these types make bad is left out, so it
+    /// must not determine the types of the other fields. `read` is given the schema and the request for these fields; its errors
+    /// are left to the reading of all fields.
+    pub fn declared_alone<T>(&self, read: impl FnOnce(Schema, Request) -> Result<T>) -> Option<T> {
         let is_checked = |field: &&Field| self.wanted.includes(&field.name) && field.ty.fields().is_none() && field.source.values.is_none();
         let fields: Vec<Field> = self.declared.fields.iter().filter(is_checked).cloned().collect();
         let wanted = Wanted::matching(fields.iter().map(|field| field.name.clone()));
         let is_useful = self.options.on_error.skips() && !self.nulls() && !fields.is_empty();
-        is_useful.then(|| (Schema::new(fields), Request { wanted, ..self.clone() }))
+        if is_useful { read(Schema::new(fields), Request { wanted, ..self.clone() }).ok() } else { None }
     }
 }
 

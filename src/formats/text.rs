@@ -5,8 +5,9 @@
 
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Result};
-use crate::formats::format::{Encode, Encoded, Format, Inference, Reader, Request, SKIP, Task, Tasks, Writer};
+use crate::formats::format::{Encode, Encoded, Format, Inference, Reader, Request, Task, Tasks, Writer};
 use crate::formats::lines::LineWriter;
+use crate::hint::SKIP;
 use crate::io::Input;
 use crate::io::line_ranges::{Counts, LineRange, LineRanges, RangeLines};
 use crate::io::lines::{Blocks, LineBlock, Lines, LongLine};

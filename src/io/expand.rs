@@ -290,6 +290,7 @@ mod tests {
             }
         }
         assert_eq!(expand(&[], &Options::default(), &|_| false).unwrap()[0].path, None);
-        assert!(expand(&["-".into(), "/dev/stdin".into()], &Options::default(), &|_| false).is_err());
+        let twice = expand(&["-".into(), "/dev/stdin".into()], &Options::default(), &|_| false);
+        assert_eq!(twice.err().unwrap().message(), "standard input is named twice, but can be read only once");
     }
 }

@@ -13,6 +13,7 @@ use super::scratch::scratch_directory;
 use super::sharded::Sharded;
 use super::stream::{About, Regular, fill};
 use crate::error::{Error, Kind, OLD_JQ, Result};
+use crate::hint::{Hint, READ_LINES};
 use crate::options::Options;
 use std::ffi::OsString;
 use std::fs::File;
@@ -84,11 +85,11 @@ impl Input {
         let error = Error::usage("the format cannot be detected from the first bytes or the name").in_input(self.about.name.clone());
         let first: Vec<String> = self.head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         let error = match self.text() {
-            Some(text) if text.trim().is_empty() => error.help("the first bytes are whitespace").help("to read its lines: --from text"),
+            Some(text) if text.trim().is_empty() => error.help("the first bytes are whitespace").help(READ_LINES),
             Some(text) => {
                 let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
                 let error = error.help(format!("the first line is text: {}", line.chars().take(40).collect::<String>()));
-                let error = error.help("to read its lines: --from text");
+                let error = error.help(READ_LINES);
                 match serde_json::from_str::<serde::de::IgnoredAny>(line) {
                     Ok(_) => {
                         let read = in_command(self.name());
@@ -103,7 +104,7 @@ impl Input {
             }
             None => error.help(format!("the first bytes are {}", first.join(" "))),
         };
-        error.help(format!("specify the format with --from: {formats}"))
+        error.help(Hint::to_read_with(format!("specify the format with --from: {formats}"), "--from FORMAT"))
     }
 
     /// The first bytes, if they are text.

@@ -3,6 +3,7 @@
 use super::codec::{Codec, extensions, split_extension};
 use super::names::in_command;
 use crate::error::{Error, Result};
+use crate::hint::{Hint, READ_LINES};
 use crate::printable::{BYTE_ORDER_MARK, shell_word};
 use memchr::memmem;
 
@@ -94,7 +95,7 @@ fn html(head: &[u8]) -> Option<Error> {
     Some(
         Error::data(format!("this is {what}, not data"))
             .help("a failed download often leaves a page like this; check its contents and download the data again (curl -fL fails on an HTTP error instead of saving the error page)")
-            .help("to read its lines: --from text"),
+            .help(READ_LINES),
     )
 }
 
@@ -241,7 +242,7 @@ fn csv(suspect: &Suspect) -> Option<Error> {
         .find(|(delimiter, ..)| is_it(*delimiter))
         .filter(|(delimiter, ..)| expected != Some(*delimiter) && expected.is_none_or(|expected| delimiters(header, expected) == 0))?;
     let error = Error::data(format!("this looks like {what}-separated values"));
-    Some(error.help(format!("read them with {way}")).help("to read its lines: --from text"))
+    Some(error.help(Hint::to_read_with(format!("read them with {way}"), way)).help(READ_LINES))
 }
 
 /// Counts the delimiters outside of quotes.

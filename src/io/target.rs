@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn overlapping_names() {
+    fn names_overlap_if_one_file_can_have_both() {
         let names = |name: &str| match Target::parse(Some(OsStr::new(name)), None).unwrap() {
             Target::Files(_, names) => names,
             other => panic!("{other:?}"),

@@ -44,7 +44,7 @@ impl Chain {
             return Chain::bind(verbs, schema, options);
         }
         Chain::bind_by(verbs, &Schema::default(), false, |verb, before| match verb.bind(before, options) {
-            Err(error) if error.reason() == Some(&Reason::UnknownField) && !verb.is_report() => {
+            Err(error) if matches!(error.reason(), Some(Reason::UnknownField(_))) && !verb.is_report() => {
                 let operator = match verb.parts()? {
                     Some(_) => Operator::Split(Route::Numbered(Arc::new(|_| 0))),
                     None => Operator::Map(Arc::new(Unchanged)),

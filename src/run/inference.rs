@@ -85,8 +85,7 @@ pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &R
     }
     for Scan { name, only, tasks, .. } in scans {
         let located = |e: Error| match &only {
-            // A notice under --strict already names it.
-            Some(input) if e.kind() == Kind::Data && !e.message().starts_with(input.as_ref()) => e.in_input(input.clone()),
+            Some(input) if e.kind() == Kind::Data => e.in_input(input.clone()),
             _ => e,
         };
         if let Some(observed) = observe(Box::new(tasks.into_iter().flatten()), threads).map_err(located)? {

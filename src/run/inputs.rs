@@ -10,6 +10,7 @@ use crate::chunk::Decoded;
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Reason, Result};
 use crate::formats::{FORMATS, Format, Inference, Numbered, Request, Task, Tasks};
+use crate::hint::Hint;
 use crate::io::{self, Input};
 use crate::options::{OnError, Options, Scalars};
 use crate::printable::shell_word;
@@ -123,11 +124,11 @@ impl Inputs {
     }
 
     /// How to read the field that a message does not find, if directories such as `year=2024` give its values.
-    pub fn field_in_directories(&self, message: &str) -> Option<String> {
+    pub fn field_in_directories(&self, path: &str) -> Option<String> {
         let directories = self.opened.iter().filter_map(|opened| opened.input.path()?.parent());
         let mut names = directories.flat_map(Path::iter).filter_map(|directory| Some(directory.to_str()?.split_once('=')?.0));
         let is_plain = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-        let name = names.find(|name| is_plain(name) && message.ends_with(&format!("unknown field `{name}`")))?;
+        let name = names.find(|name| is_plain(name) && *name == path)?;
         let map = shell_word(&format!("{name} = strings.regex_replace(file, \"(.*/)?{name}=([^/]*)/.*\", r\"\\2\")"));
         Some(format!("{name} is in the names of directories, which are not read as fields; to read it: map {map} then ... --source file"))
     }
@@ -369,7 +370,8 @@ fn refuse_empty(inputs: &[Arc<Input>], options: &Options) -> Result<()> {
     let named = first.extension().and_then(|extension| FORMATS.iter().find(|format| format.extensions().contains(&extension)));
     let likely = named.filter(|format| format.may_be_empty()).map_or("jsonl", |format| format.name());
     let error = Error::data(if inputs.len() == 1 { "the file is empty" } else { "this and all other inputs are empty" });
-    let help = format!("if it is intentionally empty, specify its format: --from {likely}");
+    let options = format!("--from {likely}");
+    let help = Hint::to_read_with(format!("if it is intentionally empty, specify its format: {options}"), options);
     Err(error.in_input(first.name().clone()).help(help).because(Reason::Empty))
 }
 

@@ -161,16 +161,16 @@ impl<'a> Run<'a> {
         let Some(first) = self.inputs.iter().next().map(|first| first.input.name().clone()) else { return self.execute(ended) };
         let is_empty = self.inputs.are_empty();
         self.execute(ended).map_err(|error| match error.reason() {
-            Some(Reason::UnknownField | Reason::NoFields) if is_empty => {
+            Some(Reason::UnknownField(_) | Reason::NoFields) if is_empty => {
                 error.help(format!("{first} is empty: declare its fields with --schema 'NAME: TYPE; ...'"))
             }
-            Some(Reason::UnknownField | Reason::NoFields) if self.found_no_fields && self.options.on_error != OnError::Fail => {
+            Some(Reason::UnknownField(_) | Reason::NoFields) if self.found_no_fields && self.options.on_error != OnError::Fail => {
                 Error::data("no field was found: the records are bad or have no fields")
                     .in_input(first)
                     .help("`tatter validate` lists bad records; --schema 'NAME: TYPE; ...' declares fields")
             }
-            Some(Reason::UnknownField) => {
-                let advice = self.inputs.field_in_directories(error.message());
+            Some(Reason::UnknownField(path)) => {
+                let advice = self.inputs.field_in_directories(path);
                 advice.into_iter().fold(error, Error::help)
             }
             _ => error,
@@ -436,10 +436,12 @@ impl<'a> Run<'a> {
 mod tests {
     use super::*;
     use crate::chunk::Chunk;
-    use crate::verbs::{Bound, Map};
+    use crate::verbs::{Bound, Example, Map, Verb, boxed};
 
     /// A faulty verb that fails or panics at the first record.
+    #[derive(clap::Args)]
     struct Broken {
+        #[arg(long)]
         panics: bool,
     }
 
@@ -456,22 +458,12 @@ mod tests {
         }
     }
 
-    impl Parsed for Broken {
-        fn name(&self) -> &'static str {
-            "broken"
-        }
-        fn is_report(&self) -> bool {
-            false
-        }
-        fn takes_faults(&self) -> bool {
-            false
-        }
-        fn needs_records(&self) -> bool {
-            true
-        }
-        fn drops(&self) -> Vec<String> {
-            Vec::new()
-        }
+    impl Verb for Broken {
+        const NAME: &'static str = "broken";
+        const SUMMARY: &'static str = "";
+        const ABOUT: &'static str = "";
+        const EXAMPLES: &'static [Example] = &[];
+
         fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
             Ok(Bound { schema: schema.clone(), operator: Operator::Map(Arc::new(BrokenMap { panics: self.panics })) })
         }
@@ -487,7 +479,7 @@ mod tests {
         std::fs::write(at("in.jsonl"), "{\"x\": 1}\n{\"x\": 2}\n{\"x\": 3}\n").unwrap();
         for (panics, threads) in [(false, 1), (false, 2), (true, 1), (true, 2)] {
             let options = Options { on_error: OnError::Skip, output: Some(at("out.jsonl")), threads, ..Options::default() };
-            let verbs: Vec<Box<dyn Parsed>> = vec![Box::new(Broken { panics })];
+            let verbs: Vec<Box<dyn Parsed>> = vec![boxed(Broken { panics })];
             let error = run(Invocation { verbs, files: vec![at("in.jsonl")], branches: Branches::new(), options }).unwrap_err();
             assert_eq!((error.kind(), error.exit_code()), (Kind::Internal, 70), "{error}");
             assert!(error.to_string().contains("internal: broken"), "{error}");

@@ -5,6 +5,7 @@ use super::inputs::Inputs;
 use crate::chunk::Chunk;
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Reason, Result};
+use crate::hint::{Hint, READ_LINES};
 use crate::io::{in_command, is_pipe, shown};
 use crate::options::{OnError, Options, SourceColumns, Table};
 use crate::path::FieldPath;
@@ -104,21 +105,16 @@ fn empty(schema: Schema) -> Result<Table> {
 fn unopened(error: Error, file: &OsStr) -> Error {
     if error.reason() == Some(&Reason::Empty) {
         return error
-            .without_help("--from")
+            .without_format_options()
             .help("a table without records needs a format that stores its types: write it as Parquet or Arrow");
     }
-    let of_table = |line: &String| match line.split_once("--from") {
-        Some((before, given)) if !before.contains('|') && given.trim() != "text" => Some(given.to_owned()),
-        _ => None,
-    };
-    let Some(given) = error.helps().iter().find_map(of_table) else { return error };
-    let format = if given.starts_with(':') { " FORMAT" } else { &given };
+    let Some(options) = error.helps().iter().filter(|hint| **hint != READ_LINES).find_map(Hint::format_options) else { return error };
     let name = shown(file);
     let help = match is_pipe(&name) {
-        true => format!("convert it in the pipe: COMMAND | tatter convert --from{format}"),
-        false => format!("convert it first: tatter convert --from{format} {} -o OUT", in_command(&name)),
+        true => format!("convert it in the pipe: COMMAND | tatter convert {options}"),
+        false => format!("convert it first: tatter convert {options} {} -o OUT", in_command(&name)),
     };
-    error.without_help("--from").help(help)
+    error.without_format_options().help(help)
 }
 
 /// The error for a bad record of a table, to which --on-error does not apply.

@@ -507,7 +507,7 @@ fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
     let name = &path.names()[depth];
     let outer = FieldPath::try_new(path.names()[..depth].to_vec()).ok();
     let place = outer.as_ref().map(|p| format!(" in {p}")).unwrap_or_default();
-    let error = Error::usage(format!("unknown field `{name}`{place}")).because(Reason::UnknownField);
+    let error = Error::usage(format!("unknown field `{name}`{place}")).because(Reason::UnknownField(path.names()[..=depth].join(".")));
     if fields.is_empty() {
         return error.help(match outer {
             Some(p) => format!("{p} is not a structure"),

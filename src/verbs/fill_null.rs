@@ -248,7 +248,7 @@ fn foreign_value(text: &str, dtype: &DType, ty: &DataType) -> Result<ArrayRef> {
     }
     expr::time_of_text(&value, ty).map_err(|e| {
         let error = Error::usage(format!("cannot be filled with {text}: {}", e.message()));
-        e.helps().iter().fold(error, |error, help| error.help(help))
+        e.helps().iter().cloned().fold(error, Error::help)
     })
 }
 

@@ -66,7 +66,7 @@ pub use shared::divided::by_nbytes;
 pub use shared::memory::Budget;
 pub use verb::{
     Bound, ChunkParts, Deferred, Digest, Entry, Example, Flow, Fold, Group, Map, Operator, OutputPart, Parsed, Report, Route, Unchanged,
-    Verb, Verdict,
+    Verb, Verdict, boxed,
 };
 
 use verb::entry;

@@ -439,7 +439,7 @@ pub struct Entry {
     parse: fn(&clap::ArgMatches) -> Result<Box<dyn Parsed>, clap::Error>,
 }
 
-/// A verb with parsed arguments, not yet bound to a schema.
+/// A verb with parsed arguments, not yet bound to a schema: the methods of [`Verb`], whatever its type.
 pub trait Parsed: Send + Sync {
     /// See [`Verb::NAME`].
     fn name(&self) -> &'static str;
@@ -457,52 +457,32 @@ pub trait Parsed: Send + Sync {
     /// See [`Verb::bind`].
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound>;
     /// See [`Verb::COMBINES`].
-    fn combines(&self) -> bool {
-        false
-    }
+    fn combines(&self) -> bool;
     /// See [`Verb::COMPUTES`].
-    fn computes(&self) -> bool {
-        false
-    }
+    fn computes(&self) -> bool;
     /// See [`Verb::combine`].
     ///
     /// # Errors
     /// See [`Verb::combine`].
-    fn combine(&self, files: Vec<OsString>, options: &Options) -> Result<Option<Combined>> {
-        let _ = (files, options);
-        Ok(None)
-    }
+    fn combine(&self, files: Vec<OsString>, options: &Options) -> Result<Option<Combined>>;
     /// See [`Verb::facts`].
-    fn facts(&self, facts: Facts) -> Facts {
-        facts
-    }
+    fn facts(&self, facts: Facts) -> Facts;
     /// See [`Verb::tables`].
-    fn tables(&self) -> Vec<(OsString, Vec<String>)> {
-        Vec::new()
-    }
+    fn tables(&self) -> Vec<(OsString, Vec<String>)>;
     /// See [`Verb::baseline`].
-    fn baseline(&self) -> Option<OsString> {
-        None
-    }
+    fn baseline(&self) -> Option<OsString>;
     /// See [`Verb::numbers`].
     ///
     /// # Errors
     /// See [`Verb::numbers`].
-    fn numbers(&self) -> Result<Option<RecordNumbers>> {
-        Ok(None)
-    }
+    fn numbers(&self) -> Result<Option<RecordNumbers>>;
     /// See [`Verb::draw`].
-    fn draw(&self, nrecords: u64, options: &Options) -> Option<Vec<u32>> {
-        let _ = (nrecords, options);
-        None
-    }
+    fn draw(&self, nrecords: u64, options: &Options) -> Option<Vec<u32>>;
     /// See [`Verb::parts`].
     ///
     /// # Errors
     /// See [`Verb::parts`].
-    fn parts(&self) -> Result<Option<Vec<OutputPart>>> {
-        Ok(None)
-    }
+    fn parts(&self) -> Result<Option<Vec<OutputPart>>>;
     /// See [`Verb::demand`].
     fn demand(&self, after: Demand) -> Demand;
 }
@@ -560,6 +540,11 @@ impl<V: Verb> Parsed for Typed<V> {
     }
 }
 
+/// A verb with these arguments.
+pub fn boxed<V: Verb>(verb: V) -> Box<dyn Parsed> {
+    Box::new(Typed(verb))
+}
+
 /// The registry row of a verb.
 pub const fn entry<V: Verb>(group: Group) -> Entry {
     Entry {
@@ -573,7 +558,7 @@ pub const fn entry<V: Verb>(group: Group) -> Entry {
         argument_unless: V::ARGUMENT_UNLESS,
         combines: V::COMBINES,
         augment: V::augment_args,
-        parse: |matches| Ok(Box::new(Typed(V::from_arg_matches(matches)?))),
+        parse: |matches| V::from_arg_matches(matches).map(boxed),
     }
 }
 

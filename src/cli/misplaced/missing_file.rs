@@ -4,6 +4,7 @@ use super::words::{descends, is_field, is_file_of_a_format, line, moved, without
 use crate::cli::brackets::typed_word;
 use crate::cli::split::{Words, has_option};
 use crate::error::{Error, Kind, Result};
+use crate::hint::Hint;
 use crate::io::is_there;
 use crate::options::Options;
 use crate::path::{FieldPath, in_expression};
@@ -92,12 +93,12 @@ const RULES: [Rule; 21] = [
 
 impl Missing<'_> {
     /// A misplaced word, which is not an error of the file system.
-    fn misplaced(&self, advice: impl Into<String>) -> Error {
+    fn misplaced(&self, advice: impl Into<Hint>) -> Error {
         Error::usage("no such file").in_input(self.name).help(advice)
     }
 
     /// Perhaps a field or an output, perhaps a missing file.
-    fn perhaps_misplaced(&self, advice: impl Into<String>) -> Error {
+    fn perhaps_misplaced(&self, advice: impl Into<Hint>) -> Error {
         self.misplaced(advice).with_kind(Kind::Io)
     }
 

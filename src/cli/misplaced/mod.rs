@@ -165,7 +165,7 @@ pub fn before_then(error: Error, words: &Words, at: usize, verb: &Entry) -> Erro
     let others = words.verbs[at + 1..].iter().flatten().filter(|word| Path::new(word).is_file());
     let files = own[from..].iter().filter(|word| !word.to_string_lossy().starts_with('-')).chain(others).cloned().collect::<Vec<_>>();
     match missing_file::in_files(&files, verb, false, &Options::default(), &part, &|_| None) {
-        Err(found) if !found.helps().is_empty() => found.helps().iter().fold(Error::usage(error.message()), |error, help| error.help(help)),
+        Err(found) if !found.helps().is_empty() => found.helps().iter().cloned().fold(Error::usage(error.message()), Error::help),
         _ => error,
     }
 }

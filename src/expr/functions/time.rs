@@ -158,7 +158,7 @@ fn literal(call: &mut Call, i: usize, dtype: &DType) -> ExprResult<Arg> {
 /// The error of a literal that is not usable as a time, with its help.
 pub fn unusable(literal: &Operand, prefix: &str, e: &Error) -> ExprError {
     let error = ExprError::at(literal.span.clone(), format!("{prefix}{}", e.message()));
-    e.helps().iter().fold(error, |error, help| error.help(help.to_string()))
+    e.helps().iter().fold(error, |error, hint| error.help(hint.as_str()))
 }
 
 /// A time that a literal denotes; an array of length 1.

@@ -576,7 +576,7 @@ mod tests {
     }
 
     #[test]
-    fn known_values() {
+    fn values_are_those_of_tables() {
         close(digamma(1.0), -EULER);
         close(digamma(-0.5), 0.036_489_973_978_576_52);
         close(zeta(2.0, 1.0), PI * PI / 6.0);

@@ -64,8 +64,8 @@ impl ArraysReader {
             });
         }
         for other in &contents.others {
-            let notice = format!("{}: {other} is not an array; it was not read", self.input.name());
-            request.options.notices.add(notice, request.options.strict)?;
+            let notice = format!("{other} is not an array; it was not read");
+            request.options.notices.add_about(self.input.name(), notice, request.options.strict)?;
         }
         let is_bfloat16 = |array: &&StoredArray| array.element.kind == ElementKind::BFloat16 && request.wanted.includes(&array.name);
         if let Some(first) = contents.arrays.iter().find(is_bfloat16) {
@@ -73,8 +73,8 @@ impl ArraysReader {
                 0 => " is".to_owned(),
                 n => format!(" and {n} more are"),
             };
-            let notice = format!("{}: {}{more} bfloat16, read as float32", self.input.name(), quoted(&first.name));
-            request.options.notices.add(notice, request.options.strict)?;
+            let notice = format!("{}{more} bfloat16, read as float32", quoted(&first.name));
+            request.options.notices.add_about(self.input.name(), notice, request.options.strict)?;
         }
         Ok(self.contents.insert(Arc::new(contents)).clone())
     }
@@ -90,12 +90,11 @@ impl ArraysReader {
         let Some(field) = found.fields.iter().filter(is_inferred).find(is_uint8) else { return Ok(()) };
         let ty = Type::tensor(DType::UInt8, vec![Dim::UNIFORM]);
         let notice = format!(
-            "{}: the rows of {} are uint8 and are read as bytes; to read numbers: {}",
-            self.input.name(),
+            "the rows of {} are uint8 and are read as bytes; to read numbers: {}",
             quoted(&field.name),
             schema_option(&format!("{}: {ty}", name_text(&field.name)))
         );
-        request.options.notices.add(notice, request.options.strict)
+        request.options.notices.add_about(self.input.name(), notice, request.options.strict)
     }
 }
 

@@ -5,13 +5,17 @@
 //! - [`write`]: record batches encoded on any thread;
 //! - [`dictionaries`]: the dictionaries of an output.
 
+mod batch;
+mod batches;
 mod dictionaries;
 mod divided;
+mod file;
+mod known;
 mod learned;
 mod message;
 mod padding;
-mod read;
 mod sizes;
+mod stream;
 mod write;
 
 use crate::error::{Error, Result};
@@ -81,8 +85,8 @@ impl Format for Arrow {
         // Both are recognized by their first bytes, so `--from arrow` reads either.
         let memory = Memory(options.max_memory);
         let reader: Box<dyn Reader> = match input.head().starts_with(MAGIC) {
-            true => Box::new(read::FileReader::new(input, memory)),
-            false => Box::new(read::StreamReader::new(input, memory)),
+            true => Box::new(file::FileReader::new(input, memory)),
+            false => Box::new(stream::StreamReader::new(input, memory)),
         };
         Some(Ok(reader))
     }

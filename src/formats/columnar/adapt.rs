@@ -6,7 +6,8 @@
 use crate::chunk::{Chunk, Decoded, Fault, Origin};
 use crate::demand::RecordNumbers;
 use crate::error::{Error, Kind, Result, nearest};
-use crate::formats::format::{Request, SKIP};
+use crate::formats::format::Request;
+use crate::hint::SKIP;
 use crate::path::quoted;
 use crate::printable::shell_word;
 use crate::schema::notation::{name_text, schema_option};

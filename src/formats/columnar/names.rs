@@ -50,12 +50,14 @@ pub fn distinct_fields(fields: &mut [Field]) -> Renamed {
 pub fn announce(input: &str, renamed: &Renamed, options: &Options) -> Result<()> {
     renamed.iter().take(NOTICES).try_for_each(|(old, new)| {
         let named = if old.is_empty() { "have no name".to_owned() } else { format!("are named {}", quoted(old)) };
-        let text = format!("{input}: two columns {named}; the later one is read as {}", quoted(new));
-        options.notices.add(text, options.strict)
+        let text = format!("two columns {named}; the later one is read as {}", quoted(new));
+        options.notices.add_about(input, text, options.strict)
     })?;
     match renamed.len().saturating_sub(NOTICES) {
         0 => Ok(()),
-        more => options.notices.add(format!("{input}: {more} more columns with repeated names are read as NAME_2, ..."), options.strict),
+        more => {
+            options.notices.add_about(input, format!("{more} more columns with repeated names are read as NAME_2, ..."), options.strict)
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Columns whose values have no common type, and what to do about them.
 
 use crate::error::Error;
+use crate::hint::Hint;
 use crate::options::Options;
 use crate::path::quoted;
 use crate::printable::shell_quoted;
@@ -56,13 +57,13 @@ pub fn error(columns: &[ClashingColumn], missing: Vec<String>, options: &Options
     if let (Some(line), None) = (header_line(columns), &options.csv.columns) {
         let error = error.help(format!("line {line} repeats the header: pass the joined files separately, as in convert A.csv B.csv"));
         return error.help(match other_types {
-            Some(types) => format!("to skip it: {} --on-error skip", schema(types.into_iter())),
-            None => as_text,
+            Some(types) => Hint::to_skip_with(&schema(types.into_iter()), "to skip it"),
+            None => as_text.into(),
         });
     }
     error = error.help(as_text);
     if let (Some(types), []) = (other_types, others) {
-        error = error.help(format!("to skip the records with other values: {} --on-error skip", schema(types.into_iter())));
+        error = error.help(Hint::to_skip_with(&schema(types.into_iter()), "to skip the records with other values"));
     }
     match as_nulls(columns, missing, options) {
         Some(help) => error.help(help),

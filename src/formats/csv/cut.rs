@@ -80,10 +80,9 @@ impl Cutter {
                 if is_record {
                     let more = if names.len() > SHOWN_NAMES { ", ..." } else { "" };
                     let text = format!(
-                        "{}: the first line is read as the header: {shown}{more}; if it is a record, name the columns with --columns a,b",
-                        input.name()
+                        "the first line is read as the header: {shown}{more}; if it is a record, name the columns with --columns a,b"
                     );
-                    request.options.notices.add(text, request.options.strict)?;
+                    request.options.notices.add_about(input.name(), text, request.options.strict)?;
                 } else {
                     names::announce(input.name(), &renamed, &request.options)?;
                 }
@@ -94,15 +93,14 @@ impl Cutter {
             && let Some(other) = [',', ';', '\t', '|'].into_iter().find(|other| name.contains(*other))
         {
             let shown = if other == '\t' { "'\\t'".to_owned() } else { format!("'{other}'") };
-            let text =
-                format!("{}: there is only one column, `{name}`; if {shown} separates columns, use --delimiter {shown}", input.name());
+            let text = format!("there is only one column, `{name}`; if {shown} separates columns, use --delimiter {shown}");
             let text = match request.options.csv.delimiter {
                 Some(_) => format!(
                     "{text}. --delimiter applies to both input and output; to write with a different delimiter, pipe into a second tatter"
                 ),
                 None => text,
             };
-            request.options.notices.add(text, request.options.strict)?;
+            request.options.notices.add_about(input.name(), text, request.options.strict)?;
         }
         cutter.names = Arc::new(names);
         Ok(cutter)

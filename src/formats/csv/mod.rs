@@ -95,8 +95,7 @@ impl Format for Csv {
 fn observations(cutter: Cutter, dialect: Arc<Dialect>, request: Arc<Request>) -> Tasks<Box<dyn Observed>> {
     let names = cutter.names().clone();
     let blocks = first_bytes(cutter, request.sample_bytes, |block| block.bytes.len() as u64);
-    let declared = request.declared_alone().and_then(|(schema, request)| Decoder::try_new(&names, &schema, &dialect, &request).ok());
-    let declared = declared.map(Arc::new);
+    let declared = request.declared_alone(|schema, request| Decoder::try_new(&names, &schema, &dialect, &request).map(Arc::new));
     // A file without records still has columns.
     let first = std::iter::once(Ok(Block::default()));
     Box::new(first.chain(blocks).map(move |block| {

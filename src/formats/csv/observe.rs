@@ -353,8 +353,8 @@ impl Seen {
                 format!("{}, but there {} {columns}", counted(*nfields as u64, "field"), is_or_are(self.columns.len()))
             }
         };
-        let text = format!("{input}: line {line} has {found}, so reading the records will fail; see --on-error");
-        request.options.hints.add(text, request.options.strict)
+        let text = format!("line {line} has {found}, so reading the records will fail; see --on-error");
+        request.options.hints.add_about(input, text, request.options.strict)
     }
 
     /// Names the columns in which a word is read as null.
@@ -367,8 +367,8 @@ impl Seen {
         let named = missing.iter().take(LISTED).map(|(name, _)| quoted(name)).collect::<Vec<_>>().join(", ");
         let more = if missing.len() > LISTED { ", ..." } else { "" };
         let input = if let [input] = self.inputs.as_slice() { input } else { &first.input };
-        let text = format!("{input}: {words} {verb} read as null in {named}{more}; use --nulls to set the strings that mean null");
-        request.options.notices.add(text, request.options.strict)
+        let text = format!("{words} {verb} read as null in {named}{more}; use --nulls to set the strings that mean null");
+        request.options.notices.add_about(input, text, request.options.strict)
     }
 }
 

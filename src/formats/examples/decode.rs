@@ -15,6 +15,7 @@ use crate::error::{Error, Kind, Result, nearest};
 use crate::formats::columnar::adapt::{Columns, DecodedRows};
 use crate::formats::format::Request;
 use crate::formats::records::block::Block;
+use crate::hint::Hint;
 use crate::path::quoted;
 use crate::schema::{MAX_FIELDS, Schema};
 use std::collections::{HashMap, HashSet};
@@ -271,7 +272,10 @@ impl Decoder {
             block,
             row,
             block.frame_offset(row),
-            error.help("skip such records with --on-error skip, or turn off the check with --no-verify"),
+            error.help(Hint::to_skip_or(
+                "skip such records with --on-error skip, or turn off the check with --no-verify",
+                "turn off the check with --no-verify",
+            )),
         )
     }
 

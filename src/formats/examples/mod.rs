@@ -18,7 +18,6 @@ mod column;
 pub mod decode;
 mod entries;
 mod features;
-mod first_wins;
 pub mod flatten;
 mod lists;
 pub mod mapping;

@@ -1,8 +1,7 @@
 //! Inference and decoding of records, independent of their container.
 
 use super::decode::Decoder;
-use super::first_wins::Kept;
-use super::observe::{Observation, Scan, declared_features};
+use super::observe::{Kept, Observation, Scan, declared_features};
 use super::wire::Message;
 use super::{mapping, raw};
 use crate::chunk::Decoded;
@@ -35,8 +34,7 @@ pub fn infer(name: &Arc<str>, message: Message, request: &Request, pieces: impl 
     });
     let sequences = scan.sequences;
     let declared =
-        request.declared_alone().and_then(|(schema, request)| Decoder::new(&Arc::new(schema), &request, name.clone(), sequences).ok());
-    let declared = declared.map(Arc::new);
+        request.declared_alone(|schema, request| Decoder::new(&Arc::new(schema), &request, name.clone(), sequences).map(Arc::new));
     let skips = request.options.on_error.skips() && !request.nulls();
     let observe = move |block: Task<_>| {
         let (scan, declared) = (scan.clone(), declared.clone());

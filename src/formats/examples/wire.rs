@@ -221,7 +221,7 @@ pub const EXAMPLE_AMONG_SEQUENCES: &str =
 
 /// The message type of a record, judging by its fields: both types have their features in field 1, only a
 /// tf.SequenceExample has field 2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Message {
     /// Features, but no feature lists.
     Example,
@@ -283,7 +283,7 @@ pub fn sequence_features<'a>(
 }
 
 /// The three kinds of lists in a feature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FeatureKind {
     Bytes,
     Float,

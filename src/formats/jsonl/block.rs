@@ -1,15 +1,13 @@
 //! Undecoded bytes of whole records, with their position in the input.
 
-use super::error::{ABSENT, Cause, Fix, ParseError};
+use super::error::{Cause, Fix, ParseError};
 use super::suggest::{fixed, near, schema_option, type_at};
 use crate::chunk::Fault;
 use crate::error::{Error, Kind};
+use crate::hint::SKIP;
 use crate::io::buffers::Buffer;
 use crate::schema::Schema;
 use std::sync::{Arc, OnceLock};
-
-/// Advice for any bad record.
-pub const LEAVE_OUT: &str = "skip such records with --on-error skip";
 
 /// Whole records of one input.
 #[derive(Debug)]
@@ -117,13 +115,13 @@ impl Block {
             _ => found,
         };
         // A misspelt name is absent from every record.
-        let is_absent = record == 1 && kind == Kind::Data && found.message.ends_with(ABSENT);
+        let is_absent = record == 1 && kind == Kind::Data && found.fix == Fix::Absent;
         if let Some(near) = schema.filter(|_| is_absent).and_then(|schema| near(schema, found)) {
             error = error.help(format!("did you mean {near}?"));
         }
         if let Some(fixed) = schema.and_then(|schema| fixed(schema, found)) {
             let how = match (&found.fix, schema.and_then(|schema| type_at(schema, found))) {
-                (Fix::Nullable, _) => "a field that may be null is declared with".to_owned(),
+                (Fix::Nullable | Fix::Absent, _) => "a field that may be null is declared with".to_owned(),
                 (Fix::Json, _) => "a field must have the same type in all records; to keep it as JSON, use".to_owned(),
                 (Fix::New(_), _) if kind == Kind::Data => "to read this key too, as a separate field, extend the schema, as in".to_owned(),
                 // Only a declared type makes such a record invalid.
@@ -147,7 +145,7 @@ impl Block {
             (true, _) => error,
             (_, Framing::Values { array: true, .. }) => error.help("a bad record in a JSON array makes the whole input invalid"),
             _ if wrong.fix == Fix::Framing => error.help("to read several JSON values per line: --from json"),
-            _ => error.help(LEAVE_OUT),
+            _ => error.help(SKIP),
         };
         Fault { error, length: length as u64, raw: Some(raw.to_vec()), kept: false }
     }

@@ -9,7 +9,7 @@ use super::error::Parse;
 use super::forms::elements;
 use crate::error::Result;
 use crate::schema::{DType, Field, Type};
-use crate::tensor::Tensor;
+use crate::tensor::{RowPartition, Tensor, row_of};
 
 /// How the columns of a run are built.
 #[derive(Clone, Copy)]
@@ -108,4 +108,21 @@ pub trait Builder: Sized {
     /// # Errors
     /// Never caused by data.
     fn finish(self, late: &mut LateErrors) -> Result<Tensor>;
+}
+
+/// The values of these rows, which `finish` returns. Late errors of values become errors of the rows that hold them.
+///
+/// # Errors
+/// See [`Builder::finish`].
+pub fn finish_below(
+    partition: &RowPartition,
+    late: &mut LateErrors,
+    finish: impl FnOnce(&mut LateErrors) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let first = late.len();
+    let values = finish(late)?;
+    for error in &mut late[first..] {
+        error.row = row_of(partition, error.row);
+    }
+    Ok(values)
 }

@@ -1,6 +1,6 @@
 //! Decodes a block into a chunk, or observes its types.
 
-use super::block::{Block, Framing, LEAVE_OUT, Piece};
+use super::block::{Block, Framing, Piece};
 use super::builder::{BuildOptions, LateError, LateErrors};
 use super::column::Column;
 use super::cursor::Cursor;
@@ -13,6 +13,7 @@ use super::seen::FirstSeen;
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Kind, Result};
 use crate::formats::format::Request;
+use crate::hint::SKIP;
 use crate::schema::Schema;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ pub fn decode(piece: Piece, schema: &Schema, request: &Request) -> Result<Decode
             let chunk = Chunk::try_new(0, columns, Origin::default())?;
             return Ok(Decoded {
                 chunk,
-                faults: vec![Fault { error: if skip { error } else { error.help(LEAVE_OUT) }, length: nbytes, raw: None, kept: false }],
+                faults: vec![Fault { error: if skip { error } else { error.help(SKIP) }, length: nbytes, raw: None, kept: false }],
                 nbytes,
                 offsets: Vec::new(),
             });
@@ -63,9 +64,8 @@ fn decode_block(block: &Block, schema: &Schema, request: &Request, declared_alon
 
 /// The records of a block that a declared type makes bad, by index, if bad records are skipped.
 fn misfits(block: &Block, request: &Request) -> BTreeMap<usize, Fault> {
-    let Some((schema, request)) = request.declared_alone() else { return BTreeMap::new() };
-    // Any other error is found when the records are read.
-    let faults = decode_block(block, &schema, &request, true).map_or_else(|_| Vec::new(), |decoded| decoded.faults);
+    let decoded = request.declared_alone(|schema, request| decode_block(block, &schema, &request, true));
+    let faults = decoded.map_or_else(Vec::new, |decoded| decoded.faults);
     let index = |fault: &Fault| usize::try_from(fault.error.location().records?.0.checked_sub(block.first_record)?).ok();
     faults.into_iter().filter_map(|fault| Some((index(&fault)?, fault))).collect()
 }
@@ -276,7 +276,7 @@ pub fn observe(piece: Piece, request: &Request) -> Result<Observation> {
     let fail = !request.options.on_error.skips();
     let block = match piece {
         Piece::Block(block) => block,
-        Piece::TooLong { error, .. } if fail => return Err(error.help(LEAVE_OUT)),
+        Piece::TooLong { error, .. } if fail => return Err(error.help(SKIP)),
         Piece::TooLong { .. } => return Ok(Observation::default()),
     };
     let mut left_out: Vec<(usize, Unreadable)> = misfits(&block, request).into_keys().map(|index| (index, Unreadable::Record)).collect();

@@ -1,5 +1,6 @@
 //! Errors in a record, as seen by the decoder: an offset in the block, and a field path that is built on the way out.
 
+use crate::hint::Hint;
 use crate::path::quoted;
 use crate::schema::{DType, Type};
 
@@ -17,9 +18,6 @@ pub enum Cause {
     Clash,
 }
 
-/// The end of the message for a declared field that a record does not have.
-pub const ABSENT: &str = "but the field is absent";
-
 /// The schema change under which the value could be read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fix {
@@ -29,6 +27,8 @@ pub enum Fix {
     Dtype(DType),
     /// Allow null here.
     Nullable,
+    /// Allow null here, for a record that does not have the field.
+    Absent,
     /// Keep as text from the depth of the error.
     Json,
     /// This type from the depth of the error instead of the declared one; [`Fix::Json`] if earlier records have the declared one.
@@ -55,7 +55,7 @@ pub struct ParseError {
     /// What was expected and what was found.
     pub message: String,
     /// Hints, one per line.
-    pub help: Vec<String>,
+    pub help: Vec<Hint>,
     /// The schema change that would help.
     pub fix: Fix,
 }
@@ -80,8 +80,8 @@ impl ParseError {
     }
 
     /// Adds a hint.
-    pub fn help(mut self: Box<Self>, line: impl Into<String>) -> Box<ParseError> {
-        self.help.push(line.into());
+    pub fn help(mut self: Box<Self>, hint: impl Into<Hint>) -> Box<ParseError> {
+        self.help.push(hint.into());
         self
     }
 

@@ -4,7 +4,7 @@
 //! Parts of an input are observed in parallel, without the records before them. Nearly always they clash with nothing, and are
 //! merged as a whole. Otherwise their records are observed again, in order and one by one, after those before them.
 
-use super::seen::{FirstSeen, SeenMembers, SeenNode};
+use super::seen::{FirstSeen, Kind, SeenMembers, SeenNode};
 use super::settle::kinds;
 
 /// Whether records clash with each other.
@@ -18,23 +18,23 @@ pub fn clashes(earlier: &SeenMembers, later: &SeenMembers) -> bool {
 }
 
 fn clash(earlier: Option<&SeenNode>, later: &SeenNode) -> bool {
-    let first = |mark: fn(&SeenNode) -> FirstSeen| earlier.map_or(FirstSeen::NEVER, mark).min(mark(later));
+    let first = |kind: Kind| earlier.map_or(FirstSeen::NEVER, |earlier| earlier[kind]).min(later[kind]);
     let kinds = kinds(first);
-    let is_set = |mark| first(mark).is_set();
+    let is_set = |kind| first(kind).is_set();
     let no_type_holds_all = if kinds.float.is_set() {
-        is_set(|n| n.beyond_float)
+        is_set(Kind::BeyondFloat)
     } else {
-        is_set(|n| n.beyond_64_bits) || (is_set(|n| n.beyond_int64) && is_set(|n| n.negative))
+        is_set(Kind::Beyond64Bits) || (is_set(Kind::BeyondInt64) && is_set(Kind::Negative))
     };
     if no_type_holds_all || kinds.found().nth(1).is_some() {
         return true;
     }
-    if let Some(element) = later.element.as_deref().filter(|_| later.list.is_set())
+    if let Some(element) = later.element.as_deref().filter(|_| later[Kind::List].is_set())
         && clash(earlier.and_then(|earlier| earlier.element.as_deref()), element)
     {
         return true;
     }
-    match later.members.as_deref().filter(|_| later.object.is_set()) {
+    match later.members.as_deref().filter(|_| later[Kind::Object].is_set()) {
         None => false,
         Some(members) => match earlier.and_then(|earlier| earlier.members.as_deref()) {
             Some(earlier) => clashes(earlier, members),

@@ -4,6 +4,7 @@
 use super::cursor::Cursor;
 use super::error::{Parse, ParseError};
 use super::limits::MAX_NAME_BYTES;
+use crate::hint::Hint;
 use std::collections::HashMap;
 
 /// Keys, indexed in order of insertion.
@@ -177,6 +178,8 @@ fn too_long(name: &str, start: usize) -> Box<ParseError> {
 /// The error for a repeated key at `start`.
 #[cold]
 pub fn repeated(name: &str, start: usize) -> Box<ParseError> {
-    ParseError::syntax(start, format!("the key \"{name}\" occurs twice in one object"))
-        .help("the intended value is ambiguous; skip such records with --on-error skip")
+    ParseError::syntax(start, format!("the key \"{name}\" occurs twice in one object")).help(Hint::to_skip_or(
+        "the intended value is ambiguous; skip such records with --on-error skip",
+        "the intended value is ambiguous",
+    ))
 }

@@ -1,6 +1,6 @@
 //! One axis of a column.
 
-use super::builder::{Builder, LateErrors};
+use super::builder::{Builder, LateErrors, finish_below};
 use super::cursor::Cursor;
 use super::error::{Fix, Parse, ParseError};
 use super::forms::elements;
@@ -171,11 +171,7 @@ impl<C: Builder> List<C> {
             Size::Known(size) => RowPartition::uniform(usize::try_from(size).unwrap_or(usize::MAX), nrows)?,
             _ => self.splits.finish()?,
         };
-        let first = late.len();
-        let values = self.values.finish(late)?;
-        for error in &mut late[first..] {
-            error.row = crate::tensor::row_of(&partition, error.row);
-        }
+        let values = finish_below(&partition, late, |late| self.values.finish(late))?;
         Tensor::list(partition, values, self.nulls.finish(nrows))
     }
 }

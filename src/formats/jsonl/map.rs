@@ -1,6 +1,6 @@
 //! A column of maps with string keys, which are JSON objects.
 
-use super::builder::{Builder, LateErrors};
+use super::builder::{Builder, LateErrors, finish_below};
 use super::cursor::Cursor;
 use super::error::Parse;
 use super::forms::elements;
@@ -121,11 +121,7 @@ impl<C: Builder> MapColumn<C> {
     pub fn finish(self, late: &mut LateErrors) -> Result<Tensor> {
         let nrows = self.splits.nrows();
         let partition = self.splits.finish()?;
-        let first = late.len();
-        let values = self.values.finish(late)?;
-        for error in &mut late[first..] {
-            error.row = crate::tensor::row_of(&partition, error.row);
-        }
+        let values = finish_below(&partition, late, |late| self.values.finish(late))?;
         let (offsets, bytes) = self.keys.into_parts();
         let keys = LargeStringArray::try_new(OffsetBuffer::new(offsets.into()), bytes.into(), None)
             .map_err(|e| Error::internal(format!("{e}")))?;

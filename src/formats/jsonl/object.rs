@@ -2,7 +2,7 @@
 
 use super::builder::{BuildOptions, Builder, LateErrors};
 use super::cursor::Cursor;
-use super::error::{ABSENT, Cause, Fix, Parse, ParseError};
+use super::error::{Cause, Fix, Parse, ParseError};
 use super::forms::elements;
 use super::keys::{Key, Keys};
 use super::rules::Rules;
@@ -467,5 +467,5 @@ fn bad_default(mut error: Box<ParseError>, start: usize) -> Box<ParseError> {
 #[cold]
 fn absent(column: &impl Builder, start: usize) -> Box<ParseError> {
     let cause = if column.declared() { Cause::Invalid } else { Cause::Wider };
-    ParseError::new(start, cause, format!("expected {}, {ABSENT}", column.expected()), Fix::Nullable)
+    ParseError::new(start, cause, format!("expected {}, but the field is absent", column.expected()), Fix::Absent)
 }

@@ -10,6 +10,7 @@ use super::keys::{Key, Keys};
 use super::limits::MAX_DEPTH;
 use crate::formats::decimal::fits_float64;
 use crate::schema::{Element, Field, MAX_FIELDS, field_near};
+use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
 /// Where something was first seen; the smaller of two is the earlier.
@@ -113,47 +114,72 @@ impl Interest {
     }
 }
 
-/// Observations at one position: the first value of each kind.
+/// What is told apart among the values at one position.
+#[derive(Clone, Copy)]
+pub enum Kind {
+    /// null.
+    Null,
+    /// true or false.
+    Boolean,
+    /// Any number.
+    Number,
+    /// A number with a fraction or exponent, or a bare NaN or infinity.
+    Float,
+    /// An integer below 0.
+    Negative,
+    /// An integer that a float64 cannot distinguish from its neighbors.
+    BeyondFloat,
+    /// An integer above the largest int64.
+    BeyondInt64,
+    /// An integer beyond 64 bits.
+    Beyond64Bits,
+    /// A string other than "NaN", "Infinity" and "-Infinity".
+    String,
+    /// A string "NaN", "Infinity" or "-Infinity".
+    NonFinite,
+    /// A list.
+    List,
+    /// An object.
+    Object,
+    /// `{"b64": ...}`.
+    Base64,
+    /// An object with another form than `{"b64": ...}`.
+    NotBase64,
+    /// An object with another form than that of a sparse tensor, or a sparse tensor of another rank.
+    NotSparse,
+    /// An object that raised the number of keys above the limit.
+    TooManyFields,
+}
+
+/// Number of kinds.
+const NKINDS: usize = Kind::TooManyFields as usize + 1;
+
+/// Observations at one position: the first value of each kind, found by indexing, as in `node[Kind::Null]`.
 #[derive(Debug, Default)]
 pub struct SeenNode {
-    /// null.
-    pub null: FirstSeen,
-    /// true or false.
-    pub boolean: FirstSeen,
-    /// Any number.
-    pub number: FirstSeen,
-    /// A number with a fraction or exponent, or a bare NaN or infinity.
-    pub float: FirstSeen,
-    /// An integer below 0.
-    pub negative: FirstSeen,
-    /// An integer that a float64 cannot distinguish from its neighbors.
-    pub beyond_float: FirstSeen,
-    /// An integer above the largest int64.
-    pub beyond_int64: FirstSeen,
-    /// An integer beyond 64 bits.
-    pub beyond_64_bits: FirstSeen,
-    /// A string other than "NaN", "Infinity" and "-Infinity".
-    pub string: FirstSeen,
-    /// A string "NaN", "Infinity" or "-Infinity".
-    pub non_finite: FirstSeen,
-    /// A list.
-    pub list: FirstSeen,
-    /// An object.
-    pub object: FirstSeen,
-    /// `{"b64": ...}`, and the first object with another form.
-    pub base64: FirstSeen,
-    /// See `base64`.
-    pub not_base64: FirstSeen,
-    /// The rank of sparse tensors, and the first object with another form or rank.
-    pub sparse: Option<usize>,
-    /// See `sparse`.
-    pub not_sparse: FirstSeen,
-    /// An object that raised the number of keys above the limit.
-    pub too_many_fields: FirstSeen,
+    first: [FirstSeen; NKINDS],
+    /// The rank of the first sparse tensor.
+    pub sparse_rank: Option<usize>,
     /// The elements of the lists.
     pub element: Option<Box<SeenNode>>,
     /// The fields of the objects.
     pub members: Option<Box<SeenMembers>>,
+}
+
+impl Index<Kind> for SeenNode {
+    type Output = FirstSeen;
+
+    #[inline(always)]
+    fn index(&self, kind: Kind) -> &FirstSeen {
+        &self.first[kind as usize]
+    }
+}
+
+impl IndexMut<Kind> for SeenNode {
+    #[inline(always)]
+    fn index_mut(&mut self, kind: Kind) -> &mut FirstSeen {
+        &mut self.first[kind as usize]
+    }
 }
 
 /// Observations of the fields of the objects at one position.
@@ -201,16 +227,16 @@ impl SeenNode {
 
     #[inline(always)]
     fn see_number(&mut self, cursor: &mut Cursor, here: FirstSeen) -> Parse<()> {
-        self.number.set(here);
-        if self.float.is_set() && cursor.short_float().is_some() {
+        self[Kind::Number].set(here);
+        if self[Kind::Float].is_set() && cursor.short_float().is_some() {
             return Ok(());
         }
         if let Some(value) = cursor.short_integer() {
             if value < 0 {
-                self.negative.set(here);
+                self[Kind::Negative].set(here);
             }
-            if value.unsigned_abs() > 1 << 53 && !self.beyond_float.is_set() && !fits_float64(&value.to_string()) {
-                self.beyond_float.set(here);
+            if value.unsigned_abs() > 1 << 53 && !self[Kind::BeyondFloat].is_set() && !fits_float64(&value.to_string()) {
+                self[Kind::BeyondFloat].set(here);
             }
             return Ok(());
         }
@@ -221,7 +247,7 @@ impl SeenNode {
     fn see_unusual_number(&mut self, cursor: &mut Cursor, here: FirstSeen) -> Parse<()> {
         let start = cursor.pos();
         if non_finite(cursor)?.is_some() {
-            self.float.set(here);
+            self[Kind::Float].set(here);
             return Ok(());
         }
         let number = cursor.number()?;
@@ -229,28 +255,28 @@ impl SeenNode {
             if number.as_f64().is_none() {
                 return Err(overflow(start, &number, "float64"));
             }
-            self.float.set(here);
+            self[Kind::Float].set(here);
             return Ok(());
         }
         match number.as_integer() {
-            None => self.beyond_64_bits.set(here),
-            Some(value) if value > i128::from(i64::MAX) => self.beyond_int64.set(here),
-            Some(value) if value < 0 => self.negative.set(here),
+            None => self[Kind::Beyond64Bits].set(here),
+            Some(value) if value > i128::from(i64::MAX) => self[Kind::BeyondInt64].set(here),
+            Some(value) if value < 0 => self[Kind::Negative].set(here),
             Some(_) => {}
         }
-        if !self.beyond_float.is_set() && !fits_float64(number.text()) {
-            self.beyond_float.set(here);
+        if !self[Kind::BeyondFloat].is_set() && !fits_float64(number.text()) {
+            self[Kind::BeyondFloat].set(here);
         }
         Ok(())
     }
 
     #[inline(always)]
     fn see_string(&mut self, cursor: &mut Cursor, here: FirstSeen) -> Parse<()> {
-        if !self.string.is_set() && non_finite(cursor)?.is_some() {
-            self.non_finite.set(here);
+        if !self[Kind::String].is_set() && non_finite(cursor)?.is_some() {
+            self[Kind::NonFinite].set(here);
             return Ok(());
         }
-        self.string.set(here);
+        self[Kind::String].set(here);
         cursor.skip_string()
     }
 
@@ -258,7 +284,7 @@ impl SeenNode {
         if depth > MAX_DEPTH {
             return Err(cursor.too_deep(cursor.pos()));
         }
-        self.list.set(here);
+        self[Kind::List].set(here);
         cursor.advance(1);
         cursor.space();
         if cursor.take(b']') {
@@ -270,12 +296,12 @@ impl SeenNode {
 
     fn see_word(&mut self, cursor: &mut Cursor, here: FirstSeen) -> Parse<()> {
         if cursor.take_word("null") {
-            self.null.set(here);
+            self[Kind::Null].set(here);
         } else if cursor.take_word("true") || cursor.take_word("false") {
-            self.boolean.set(here);
+            self[Kind::Boolean].set(here);
         } else if non_finite(cursor)?.is_some() {
-            self.number.set(here);
-            self.float.set(here);
+            self[Kind::Number].set(here);
+            self[Kind::Float].set(here);
         } else {
             return Err(cursor.unexpected("a value"));
         }
@@ -287,48 +313,44 @@ impl SeenNode {
             return Err(cursor.too_deep(cursor.pos()));
         }
         let mut ahead = cursor.clone();
-        self.object.set(here);
+        self[Kind::Object].set(here);
         let members = self.members.get_or_insert_default();
         let (nkeys, full) = members.see(cursor, &mut |key, number| Interest::at(interest.fields(), key, number), depth, here)?;
         if full {
-            self.too_many_fields.set(here);
+            self[Kind::TooManyFields].set(here);
         }
-        if !self.not_base64.is_set() {
+        if !self[Kind::NotBase64].is_set() {
             if nkeys == 1 && base64_object(&mut ahead.clone(), &mut Vec::new())? {
-                self.base64.set(here)
+                self[Kind::Base64].set(here)
             } else {
-                self.not_base64.set(here)
+                self[Kind::NotBase64].set(here)
             }
         }
-        if !self.not_sparse.is_set() {
+        if !self[Kind::NotSparse].is_set() {
             match if nkeys == 3 { sparse_rank(&mut ahead) } else { None } {
-                Some(rank) if self.sparse.is_none_or(|r| r == rank) => self.sparse = Some(rank),
-                _ => self.not_sparse.set(here),
+                Some(rank) if self.sparse_rank.is_none_or(|r| r == rank) => self.sparse_rank = Some(rank),
+                _ => self[Kind::NotSparse].set(here),
             }
         }
         Ok(())
     }
 
     fn clear(&mut self) {
-        self.all_mut().into_iter().for_each(|first| *first = FirstSeen::NEVER);
-        self.sparse = None;
+        self.first = [FirstSeen::NEVER; NKINDS];
+        self.sparse_rank = None;
         self.element.iter_mut().for_each(|element| element.clear());
         self.members.iter_mut().for_each(|members| members.clear());
     }
 
     /// Merges observations of other values at the same position.
     fn merge(&mut self, other: SeenNode, renumber: &[u32]) {
-        let (mine, theirs) = (self.all_mut(), other.all_by_value());
-        for (mine, theirs) in mine.into_iter().zip(theirs) {
-            mine.merge(theirs, renumber);
+        for (mine, theirs) in self.first.iter_mut().zip(&other.first) {
+            mine.merge(*theirs, renumber);
         }
-        match (self.sparse, other.sparse) {
+        match (self.sparse_rank, other.sparse_rank) {
             // Different ranks conflict, as if the later one had been observed second.
-            (Some(a), Some(b)) if a != b => {
-                let mut second = other.object;
-                self.not_sparse.merge(std::mem::replace(&mut second, FirstSeen::NEVER), renumber);
-            }
-            (None, rank) => self.sparse = rank,
+            (Some(a), Some(b)) if a != b => self[Kind::NotSparse].merge(other[Kind::Object], renumber),
+            (None, rank) => self.sparse_rank = rank,
             _ => {}
         }
         if let Some(theirs) = other.element {
@@ -338,51 +360,9 @@ impl SeenNode {
             let members = self.members.get_or_insert_default();
             members.merge(*theirs, renumber);
             if let Some(first) = members.first_beyond_limit() {
-                self.too_many_fields = self.too_many_fields.min(first);
+                self[Kind::TooManyFields] = self[Kind::TooManyFields].min(first);
             }
         }
-    }
-
-    fn all_mut(&mut self) -> [&mut FirstSeen; 16] {
-        [
-            &mut self.null,
-            &mut self.boolean,
-            &mut self.number,
-            &mut self.float,
-            &mut self.negative,
-            &mut self.beyond_float,
-            &mut self.beyond_int64,
-            &mut self.beyond_64_bits,
-            &mut self.string,
-            &mut self.non_finite,
-            &mut self.list,
-            &mut self.object,
-            &mut self.base64,
-            &mut self.not_base64,
-            &mut self.not_sparse,
-            &mut self.too_many_fields,
-        ]
-    }
-
-    fn all_by_value(&self) -> [FirstSeen; 16] {
-        [
-            self.null,
-            self.boolean,
-            self.number,
-            self.float,
-            self.negative,
-            self.beyond_float,
-            self.beyond_int64,
-            self.beyond_64_bits,
-            self.string,
-            self.non_finite,
-            self.list,
-            self.object,
-            self.base64,
-            self.not_base64,
-            self.not_sparse,
-            self.too_many_fields,
-        ]
     }
 }
 
@@ -429,7 +409,7 @@ impl SeenMembers {
                     match &member.interest {
                         Interest::Declared(_) | Interest::None => cursor.skip_value(),
                         _ if self.unreadable.contains(&member.name) => {
-                            member.node.null.set(here);
+                            member.node[Kind::Null].set(here);
                             cursor.skip_value()
                         }
                         interest => member.node.see(cursor, interest, depth + 1, here),

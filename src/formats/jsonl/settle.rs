@@ -9,10 +9,11 @@
 //! error. With `--on-error skip`, the type seen first is kept, and records with another type are skipped.
 
 use super::cursor::Cursor;
-use super::seen::{FirstSeen, Interest, SeenMember, SeenMembers, SeenNode};
+use super::seen::{FirstSeen, Interest, Kind, SeenMember, SeenMembers, SeenNode};
 use super::suggest::schema_option;
 use crate::error::{Error, Result};
 use crate::formats::format::Request;
+use crate::hint::Hint;
 use crate::schema::notation;
 use crate::schema::{DType, Dim, Element, Field, Schema, Type};
 use std::collections::BTreeSet;
@@ -94,7 +95,7 @@ fn as_map(seen: &SeenMember, schema: &Schema) -> Option<String> {
         field.ty.fields()?.iter().map(|inner| inner.ty.clone().with_optional(false).to_string()).filter(|ty| ty != "null").collect();
     let [ty] = types.iter().collect::<Vec<_>>()[..] else { return None };
     let optional = if field.ty.optional { "optional " } else { "" };
-    let has_nulls = members.list.iter().any(|member| member.node.null.is_set());
+    let has_nulls = members.list.iter().any(|member| member.node[Kind::Null].is_set());
     let value = if has_nulls { format!("optional {ty}") } else { ty.clone() };
     Some(format!("{}: {optional}map<string, {value}>", notation::name_text(&field.name)))
 }
@@ -139,9 +140,10 @@ fn error(clashes: &[Clash], schema: &Schema, inputs: &[Arc<str>]) -> Error {
         };
         return error.help(keep);
     }
-    error
-        .help(format!("a field must have the same type in all records; {keep}"))
-        .help("or --mixed json; to skip records whose value differs in type from the first value, use --on-error skip")
+    error.help(format!("a field must have the same type in all records; {keep}")).help(Hint::to_skip_or(
+        "or --mixed json; to skip records whose value differs in type from the first value, use --on-error skip",
+        "or --mixed json",
+    ))
 }
 
 /// Only the fields that lead to one of the paths.
@@ -201,12 +203,12 @@ impl Settling<'_> {
         {
             *outermost = Dim::UNIFORM;
         }
-        ty.with_optional(absent || node.null.is_set())
+        ty.with_optional(absent || node[Kind::Null].is_set())
     }
 
     /// The type without the outermost nulls.
     fn value(&mut self, node: &SeenNode, interest: &Interest, inside_list: bool) -> Type {
-        let kinds = kinds(|mark| mark(node));
+        let kinds = kinds(|kind| node[kind]);
         let as_bytes = kinds.as_bytes;
         let mut kinds: Vec<(&str, FirstSeen)> = kinds.found().collect();
         kinds.sort_by_key(|(_, first)| *first);
@@ -225,24 +227,25 @@ impl Settling<'_> {
     }
 
     fn number(&mut self, node: &SeenNode) -> Type {
-        let Kinds { float, .. } = kinds(|mark| mark(node));
+        let Kinds { float, .. } = kinds(|kind| node[kind]);
         let dtype = if float.is_set() {
-            if node.beyond_float.is_set() && self.rule == Rule::Json {
+            if node[Kind::BeyondFloat].is_set() && self.rule == Rule::Json {
                 return self.clash(&[
                     ("fractions or non-finite numbers", float),
-                    ("integers beyond 2^53, which float64 cannot represent exactly", node.beyond_float),
+                    ("integers beyond 2^53, which float64 cannot represent exactly", node[Kind::BeyondFloat]),
                 ]);
             }
-            self.lost |= node.beyond_float.is_set();
+            self.lost |= node[Kind::BeyondFloat].is_set();
             DType::Float64
         } else if self.rule == Rule::FirstWins {
-            self.lost |= node.beyond_64_bits.is_set() || (node.beyond_int64.is_set() && node.negative.is_set());
-            if node.beyond_int64 < node.negative { DType::UInt64 } else { DType::Int64 }
-        } else if node.beyond_64_bits.is_set() {
-            return self.clash(&[("integers beyond 64 bits", node.beyond_64_bits)]);
-        } else if node.beyond_int64.is_set() {
-            if node.negative.is_set() {
-                return self.clash(&[("negative integers", node.negative), ("integers above the largest int64", node.beyond_int64)]);
+            self.lost |= node[Kind::Beyond64Bits].is_set() || (node[Kind::BeyondInt64].is_set() && node[Kind::Negative].is_set());
+            if node[Kind::BeyondInt64] < node[Kind::Negative] { DType::UInt64 } else { DType::Int64 }
+        } else if node[Kind::Beyond64Bits].is_set() {
+            return self.clash(&[("integers beyond 64 bits", node[Kind::Beyond64Bits])]);
+        } else if node[Kind::BeyondInt64].is_set() {
+            if node[Kind::Negative].is_set() {
+                return self
+                    .clash(&[("negative integers", node[Kind::Negative]), ("integers above the largest int64", node[Kind::BeyondInt64])]);
             }
             DType::UInt64
         } else {
@@ -257,13 +260,13 @@ impl Settling<'_> {
         };
         let mut ty = self.value(element, interest, true);
         ty.dims.insert(0, Dim::RAGGED);
-        ty.with_nulls |= element.null.is_set();
+        ty.with_nulls |= element[Kind::Null].is_set();
         ty
     }
 
     fn structure(&mut self, node: &SeenNode, interest: &Interest, inside_list: bool) -> Type {
-        if node.too_many_fields.is_set() && self.rule == Rule::Json {
-            let ty = self.clash(&[("objects with more than 10,000 different keys", node.too_many_fields)]);
+        if node[Kind::TooManyFields].is_set() && self.rule == Rule::Json {
+            let ty = self.clash(&[("objects with more than 10,000 different keys", node[Kind::TooManyFields])]);
             if let Some(clash) = self.clashes.last_mut() {
                 clash.has_many_keys = true;
             }
@@ -272,12 +275,12 @@ impl Settling<'_> {
         let Some(members) = &node.members else {
             return Type::structure(Vec::new(), Vec::new());
         };
-        if let (Some(rank), false, false) = (node.sparse, node.not_sparse.is_set(), inside_list) {
+        if let (Some(rank), false, false) = (node.sparse_rank, node[Kind::NotSparse].is_set(), inside_list) {
             let values = members.list.iter().find(|m| m.name == "values").and_then(|m| m.node.element.as_deref());
             let ty = values.map_or_else(|| Type::tensor(DType::Null, Vec::new()), |v| self.value(v, &Interest::All, true));
             let dtype = ty.dtype().cloned().unwrap_or(DType::Json);
             let mut sparse = Type::sparse(dtype, vec![Dim::UNIFORM; rank]);
-            sparse.with_nulls = values.is_some_and(|v| v.null.is_set());
+            sparse.with_nulls = values.is_some_and(|v| v[Kind::Null].is_set());
             return sparse;
         }
         let mut fields = self.fields(members);
@@ -323,11 +326,11 @@ impl Kinds {
     }
 }
 
-/// The kinds of values at the position with these marks.
-pub fn kinds(mark: impl Fn(fn(&SeenNode) -> FirstSeen) -> FirstSeen) -> Kinds {
-    let (boolean, number, list, object) = (mark(|n| n.boolean), mark(|n| n.number), mark(|n| n.list), mark(|n| n.object));
-    let (string, base64, non_finite) = (mark(|n| n.string), mark(|n| n.base64), mark(|n| n.non_finite));
-    let as_bytes = base64.is_set() && !mark(|n| n.not_base64).is_set();
+/// The kinds of values at the position where `first` tells the first of each.
+pub fn kinds(first: impl Fn(Kind) -> FirstSeen) -> Kinds {
+    let (boolean, number, list, object) = (first(Kind::Boolean), first(Kind::Number), first(Kind::List), first(Kind::Object));
+    let (string, base64, non_finite) = (first(Kind::String), first(Kind::Base64), first(Kind::NonFinite));
+    let as_bytes = base64.is_set() && !first(Kind::NotBase64).is_set();
     // Floats without a finite value among them are written as these strings alone.
     let alone = [boolean, list, object].iter().all(|other| !other.is_set());
     let as_number = !string.is_set() && (number.is_set() || (non_finite.is_set() && alone));
@@ -339,7 +342,7 @@ pub fn kinds(mark: impl Fn(fn(&SeenNode) -> FirstSeen) -> FirstSeen) -> Kinds {
         ("lists", list),
         ("objects", if as_bytes { FirstSeen::NEVER } else { object }),
     ];
-    Kinds { all, as_bytes, float: mark(|n| n.float).min(non_finite) }
+    Kinds { all, as_bytes, float: first(Kind::Float).min(non_finite) }
 }
 
 /// Adds the declared fields that no record has.

@@ -1,6 +1,6 @@
 //! Sparse tensors: `{"indices": [[0, 2], [1, 0]], "values": [1.5, 2.5], "dense_shape": [2, 3]}`.
 
-use super::builder::LateErrors;
+use super::builder::{LateErrors, finish_below};
 use super::cursor::Cursor;
 use super::error::{Fix, Parse, ParseError};
 use super::forms::{elements, open_list, read_integers, sparse_key};
@@ -93,13 +93,10 @@ impl SparseColumn {
     /// See [`super::builder::Builder::finish`].
     pub fn finish(self, late: &mut LateErrors) -> Result<Tensor> {
         let nrows = self.entries.nrows();
-        let (entries, first) = (self.entries.finish()?, late.len());
-        let Tensor::Leaf(values) = self.values.finish(late)? else {
+        let entries = self.entries.finish()?;
+        let Tensor::Leaf(values) = finish_below(&entries, late, |late| self.values.finish(late))? else {
             return Err(Error::internal("the values of a sparse tensor are not leaves"));
         };
-        for error in &mut late[first..] {
-            error.row = crate::tensor::row_of(&entries, error.row);
-        }
         let nulls = self.nulls.finish(nrows);
         let sparse = Sparse::try_new(self.dims.len(), entries, self.indices.into(), values, self.shapes.into(), nulls)?;
         Ok(Tensor::Sparse(sparse))

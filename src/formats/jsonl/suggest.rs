@@ -69,9 +69,9 @@ fn fixed_field(fields: &[Field], names: &[&str], error: &ParseError) -> Option<F
             ty.element = if ty.is_sparse() { Element::Sparse(dtype.clone()) } else { Element::Value(dtype.clone()) };
         }
         // A union can be null only through a member that may be.
-        Fix::Nullable if error.depth == 0 && ty.optional => return None,
-        Fix::Nullable if error.depth == 0 => ty.optional = true,
-        Fix::Nullable => ty.with_nulls = true,
+        Fix::Nullable | Fix::Absent if error.depth == 0 && ty.optional => return None,
+        Fix::Nullable | Fix::Absent if error.depth == 0 => ty.optional = true,
+        Fix::Nullable | Fix::Absent => ty.with_nulls = true,
         Fix::Json => {
             let depth = if ty.is_sparse() { 0 } else { error.depth };
             ty.element = Element::Value(DType::Json);

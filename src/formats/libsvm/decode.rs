@@ -7,8 +7,9 @@ use super::names::{FEATURES, INDEX_BASE, LABEL, QID, declares};
 use crate::chunk::{Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Kind, Result};
 use crate::formats::columnar::adapt::{Columns, DecodedRows};
-use crate::formats::format::{Request, SKIP};
+use crate::formats::format::Request;
 use crate::formats::matrix::rows::SparseRows;
+use crate::hint::{Hint, SKIP};
 use crate::schema::{DType, Dim, Field, Schema, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::{Float64Array, Int64Array};
@@ -20,7 +21,7 @@ struct Refusal {
     /// [`Kind::Widened`] if inference has not seen such a line.
     kind: Kind,
     error: ParseError,
-    help: &'static str,
+    help: Hint,
 }
 
 impl From<ParseError> for Refusal {
@@ -31,8 +32,8 @@ impl From<ParseError> for Refusal {
 
 impl Refusal {
     /// The whole line is refused.
-    fn of_line(kind: Kind, message: String, help: &'static str) -> Refusal {
-        Refusal { kind, error: ParseError { at: 0, message }, help }
+    fn of_line(kind: Kind, message: String, help: impl Into<Hint>) -> Refusal {
+        Refusal { kind, error: ParseError { at: 0, message }, help: help.into() }
     }
 }
 
@@ -178,7 +179,7 @@ impl Decoder {
         };
         let (kind, help) = match is_certain {
             true => (Kind::Data, SKIP),
-            false => (Kind::Widened, "declare the number of features: --schema 'features: sparse<float32>[N]'"),
+            false => (Kind::Widened, "declare the number of features: --schema 'features: sparse<float32>[N]'".into()),
         };
         Refusal { kind, error: ParseError { at, message }, help }
     }

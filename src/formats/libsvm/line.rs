@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn lines() {
+    fn a_line_is_labels_a_qid_and_entries() {
         for (text, labels, qid, entries) in [
             ("1 1:0.5 3:2\n", vec![1.0], None, vec![(1, 0.5), (3, 2.0)]),
             ("-1.5\tqid:7  2:1e3 # 3:4\r\n", vec![-1.5], Some(7), vec![(2, 1000.0)]),

@@ -137,7 +137,7 @@ mod tests {
         rows.end_row().unwrap();
         rows.push(0, i64::MAX);
         rows.push(0, 1);
-        assert!(rows.end_row().is_err());
+        assert_eq!(rows.end_row().unwrap_err().message(), "the sum of the values at index 0 exceeds the range of int64");
         rows.drop_row();
         let Tensor::Sparse(sparse) = rows.finish(Some(5)).unwrap() else { panic!("sparse") };
         assert_eq!((sparse.indices().to_vec(), sparse.entries().row_splits().to_vec()), (vec![2, 4, 2], vec![0, 2, 3]));

@@ -197,8 +197,7 @@ impl Cutter {
     /// Called after the last sequence: reports what the records do not contain.
     fn report(&mut self) -> Result<()> {
         self.begin_documents()?;
-        // An error names the input itself.
-        let tell = |text: String| self.notices.add(if self.strict { text } else { format!("{}: {text}", self.name) }, self.strict);
+        let tell = |text: String| self.notices.add_about(&self.name, text, self.strict);
         if self.empty > 0 && !self.by_document {
             let (documents, produce) = (counted(self.empty, "document"), if self.empty == 1 { "produces" } else { "produce" });
             tell(format!("{documents} without sequences {produce} no records; use --documents to keep empty documents"))?;

@@ -52,8 +52,8 @@ impl Reader for ParquetReader {
         if let Some(why) = &opened.unusable_schema {
             // The library prints where in the message it is.
             let why = if why.contains("Utf8Error") { "its metadata is not valid UTF-8" } else { why };
-            let text = format!("{}: the stored Arrow schema is ignored, and the Parquet types are used: {why}", opened.name);
-            request.options.notices.add(text, request.options.strict)?;
+            let text = format!("the stored Arrow schema is ignored, and the Parquet types are used: {why}");
+            request.options.notices.add_about(&opened.name, text, request.options.strict)?;
         }
         let found = Schema::with_facts(opened.fields.clone(), opened.facts.clone());
         Ok(Inference::Known(declared_over(&request.declared, found)))

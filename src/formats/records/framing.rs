@@ -8,7 +8,7 @@
 //! `tensorflow/core/lib/hash/crc32c.h`.
 
 use crate::error::Error;
-use crate::formats::format::SKIP;
+use crate::hint::{Hint, SKIP};
 use crate::io::buffers::Buffer;
 use crate::options::Options;
 use std::ops::Range;
@@ -145,8 +145,8 @@ impl Frames {
             Damage::WrongLength => {
                 let error = Error::data("the checksum of the record's length does not match");
                 error.help(match record {
-                    1 => "is this a TFRecord? compressed files are recognized; for another format use --from",
-                    _ => "resume after the damage with --on-error skip",
+                    1 => "is this a TFRecord? compressed files are recognized; for another format use --from".into(),
+                    _ => Hint::to_skip("resume after the damage with --on-error skip"),
                 })
             }
             // No machine could hold it.
@@ -161,7 +161,7 @@ impl Frames {
                 } else {
                     format!("the input ends in the middle of a record: the record takes {need} bytes, but only {rest} left")
                 };
-                Error::data(error).help("keep the records before it with --on-error skip")
+                Error::data(error).help(Hint::to_skip("keep the records before it with --on-error skip"))
             }
         };
         error.in_input(name.clone()).locate(|at| {

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::formats::cut::Cut;
 use crate::formats::format::Request;
 use crate::formats::records::block::{Bare, Block, Piece};
+use crate::hint::{Hint, SKIP};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -116,7 +117,10 @@ impl Cutter {
                 Err(damage) => Some(damage),
             };
             let Some(damage) = damage else { continue };
-            let error = self.file.damaged(damage).help("it contains no records; --on-error skip continues after it");
+            let error = self
+                .file
+                .damaged(damage)
+                .help(Hint::to_skip_or("it contains no records; --on-error skip continues after it", "it contains no records"));
             if !self.request.options.on_error.skips() {
                 return Err(error);
             }
@@ -297,7 +301,7 @@ impl Packed {
                             at.records = Some((record, record));
                             at.byte = Some(damage.at);
                         });
-                        let error = error.help("skip such records with --on-error skip");
+                        let error = error.help(SKIP);
                         bare.lost.insert(block.payloads.len(), (error, std::mem::take(&mut nbytes)));
                         0..0
                     }

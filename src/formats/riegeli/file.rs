@@ -6,6 +6,7 @@ use super::header::{self, Header, is_riegeli};
 use super::simple::Unpacker;
 use crate::error::{Error, Kind, Result};
 use crate::formats::columnar::source::Source;
+use crate::hint::Hint;
 use crate::io::Input;
 use crate::options::Options;
 use std::io;
@@ -80,7 +81,7 @@ impl ArrayFile {
         let incomplete = || {
             Error::data("the file does not end with the postscript of an ArrayRecord: it is truncated, or a Riegeli file without an index")
                 .help("a file is complete only when its writer has been closed: write it again with array_record's ArrayRecordWriter")
-                .help("read the complete chunks with --on-error skip")
+                .help(Hint::to_skip("read the complete chunks with --on-error skip"))
         };
         let start = nbytes.checked_sub(BLOCK).filter(|start| *start > 0 && start.is_multiple_of(BLOCK)).ok_or_else(incomplete)?;
         let (values, records) = self.records(start, nbytes, BLOCK).map_err(|e| e.or(incomplete))?;
@@ -99,7 +100,7 @@ impl ArrayFile {
         let limit = options.max_memory / PLACE_NBYTES;
         let lost = || {
             let error = Error::data("the footer, which locates the records, is damaged");
-            error.help("to find them by the chunk headers: --on-error skip")
+            error.help(Hint::to_skip("to find them by the chunk headers: --on-error skip"))
         };
         let (values, records) = self.records(self.footer, start, limit).map_err(|e| e.or(lost))?;
         let wrong = |what: String| Error::data(what).locate(|at| at.byte = Some(self.footer));
@@ -206,7 +207,7 @@ impl Unread {
     fn or(self, what: impl FnOnce() -> Error) -> Error {
         match self {
             Unread::Failed(error) => error,
-            Unread::Damaged(damage) => what().locate(|at| at.byte = Some(damage.at)).help(damage.what),
+            Unread::Damaged(damage) => what().locate(|at| at.byte = Some(damage.at)).help(&*damage.what),
         }
     }
 }

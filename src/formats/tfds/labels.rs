@@ -3,6 +3,7 @@
 //! Source: `ClassLabel.load_metadata`, `convert_feature_name_to_filename` of `core/features/feature.py`.
 
 use super::json;
+use crate::error::Result;
 use crate::path::FieldPath;
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -32,12 +33,22 @@ impl Labels {
     }
 
     /// The class names of a field; `None` if it has none.
-    pub fn names(&self, path: &FieldPath) -> Option<Arc<[String]>> {
+    ///
+    /// # Errors
+    /// Labels are read as names, but the file of the names cannot be read.
+    pub fn names(&self, path: &FieldPath) -> Result<Option<Arc<[String]>>> {
         let file = self.directory.join(file_name(path));
-        let text = if file.is_file() { json::text(&file).ok()? } else { return None };
+        if !file.is_file() {
+            return Ok(None);
+        }
+        let text = match json::text(&file) {
+            Ok(text) => text,
+            Err(error) if self.are_read => return Err(error),
+            Err(_) => return Ok(None),
+        };
         let names: Vec<String> = text.split('\n').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
         self.any.set(true);
-        Some(names.into())
+        Ok(Some(names.into()))
     }
 }
 

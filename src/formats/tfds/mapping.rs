@@ -119,7 +119,7 @@ impl Mapper<'_> {
         // A tensor outside of sequences has one shape per record.
         let unknown = |axis: usize| if nsequences == 0 || (scope.own.is_empty() && axis == 0) { Dim::UNIFORM } else { Dim::RAGGED };
         let sizes: Vec<Dim> = tensor.shape.iter().enumerate().map(|(axis, size)| size.map_or_else(|| unknown(axis), Dim::known)).collect();
-        let names = if tensor.is_label { self.labels.names(&scope.path) } else { None };
+        let names = if tensor.is_label { self.labels.names(&scope.path)? } else { None };
         let dims = [scope.own.as_slice(), &sizes].concat();
         let stored_dims = record_dims(&scope.outer, if is_packed { &scope.own } else { &dims });
         let is_dynamic = is_packed && tensor.shape.iter().filter(|size| size.is_none()).count() > 1;

@@ -142,8 +142,8 @@ impl Reader for TfdsReader {
     fn infer(&mut self, request: &Request) -> Result<Inference> {
         let found = Schema::new(self.fields(request)?.into_iter().map(|(_, field)| field).collect());
         if self.labels.are_read() && !self.labels.any() {
-            let text = format!("{}: --class-names: no field has the names of its classes", self.input.name());
-            request.options.notices.add(text, request.options.strict)?;
+            let text = "--class-names: no field has the names of its classes";
+            request.options.notices.add_about(self.input.name(), text, request.options.strict)?;
         }
         Ok(Inference::Known(declared_over(&request.declared, found)))
     }
@@ -160,8 +160,8 @@ impl Reader for TfdsReader {
         let parts = self.parts()?;
         if parts.iter().all(|part| part.length == Some(0)) {
             let what = request.options.split.as_deref().map_or("the dataset".to_owned(), |split| format!("--split {split}"));
-            let text = format!("{}: {what} has no records, according to {INFO}", self.input.name());
-            request.options.notices.add(text, request.options.strict)?;
+            let text = format!("{what} has no records, according to {INFO}");
+            request.options.notices.add_about(self.input.name(), text, request.options.strict)?;
         }
         let is_array_record = self.info.file_format == ARRAY_RECORD;
         let indexed = self.indexed.clone();

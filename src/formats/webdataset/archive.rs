@@ -211,7 +211,7 @@ impl Archive {
     /// # Errors
     /// The notice itself, under `--strict`.
     pub fn notice(&self, text: String) -> Result<()> {
-        self.options.notices.add(format!("{}: {text}", self.name), self.options.strict)
+        self.options.notices.add_about(&self.name, text, self.options.strict)
     }
 
     /// An error in the member with that header.

@@ -108,11 +108,9 @@ impl Member {
         if self.demand.fields == Wanted::All || (self.inputs.are_regular() && self.inputs.reopen().is_err()) {
             return error;
         }
-        let all = infer(&mut self.inputs, &Demand::everything(), share, threads);
-        match all.and_then(|all| chain.bind(&self.inputs, &all.schema)) {
-            Err(better) => better,
-            Ok(_) => error,
-        }
+        // Fields that the chain does not need may clash.
+        let Ok(all) = infer(&mut self.inputs, &Demand::everything(), share, threads) else { return error };
+        chain.bind(&self.inputs, &all.schema).err().unwrap_or(error)
     }
 
     /// Sets the schema to which the records are adapted. It must be able to hold them.

@@ -405,6 +405,7 @@ pub fn remove<T>(vec: &mut Vec<T>, indices: &[usize]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hint::Hint;
     use arrow_array::Int64Array;
 
     #[test]
@@ -412,7 +413,7 @@ mod tests {
         let advice = |filling: Option<&str>| {
             let scope = Scope { records: RowPartition::uniform(1, 1).unwrap(), filling: filling.map(Arc::from) };
             let tensor = Tensor::Leaf(Arc::new(Int64Array::from(vec![None])));
-            scope.refuse_nulls(&tensor, &FieldPath::name("n")).unwrap_err().helps().join("\n")
+            scope.refuse_nulls(&tensor, &FieldPath::name("n")).unwrap_err().helps().iter().map(Hint::as_str).collect::<Vec<_>>().join("\n")
         };
         let or = "or drop such records: filter 'not is_null(n)'";
         assert_eq!(advice(None), format!("fill it first: fill-null n=0\n{or}"));

@@ -122,7 +122,7 @@ impl Patterns {
             })?;
             if !seen {
                 let names: Vec<String> = schema.fields.iter().take(20).map(|f| path::quoted(&f.name)).collect();
-                let error = Error::usage(format!("no field matches {}", self.text)).because(Reason::UnknownField);
+                let error = Error::usage(format!("no field matches {}", self.text)).because(Reason::UnknownField(self.text.clone()));
                 return Err(error.help(match names.is_empty() {
                     true => "the records have no fields".to_owned(),
                     false => format!("the fields are: {}", names.join(", ")),
@@ -264,7 +264,12 @@ mod tests {
     #[test]
     fn assignments_split_outside_backquotes() {
         assert_eq!(split_assignment("`a=b`=c=d", "old=new").ok(), Some(("`a=b`", "c=d")));
-        assert!(split_assignment("ab", "old=new").is_err());
-        assert!(split_assignment("=b", "old=new").is_err());
+        for (text, message) in [
+            ("ab", "expected old=new, found `ab`"),
+            ("=b", "expected old=new, found `=b`"),
+            ("a:b", "expected old=new, found `a:b`\n  separate them with `=`: a=b"),
+        ] {
+            assert_eq!(split_assignment(text, "old=new").unwrap_err().to_string(), message);
+        }
     }
 }

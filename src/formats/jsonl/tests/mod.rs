@@ -452,7 +452,7 @@ fn how_the_input_is_cut_changes_nothing() {
 }
 
 #[test]
-fn limits_hold() {
+fn longer_lines_and_deeper_nesting_than_allowed_are_bad_records() {
     let long = format!("{{\"a\":1}}\n{{\"a\":{}1}}\n{{\"a\":2}}\n", " ".repeat(3000));
     for rows in [None, Some(1)] {
         let found = through(&long, "", |o| {

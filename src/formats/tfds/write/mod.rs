@@ -15,7 +15,6 @@ use crate::formats::examples::serialize::Serializer;
 use crate::formats::examples::write::TfRecordWriter;
 use crate::formats::format::{Directory, Shard, Writer};
 use crate::options::{Compression, Options};
-use crate::path::FieldPath;
 use crate::schema::Schema;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
@@ -163,16 +162,13 @@ fn check_existing(directory: &Path, plan: &Plan) -> Result<()> {
         return Err(error.help("specify a new directory, or give the records the same fields and types"));
     }
     let labels = Labels::new(directory.to_owned(), true);
-    let differ = |path: &&FieldPath| {
+    for path in plan.paths() {
         let own = plan.labels.iter().find(|(file, _)| *file == file_name(path)).map(|(_, names)| names.as_slice());
-        labels.names(path).as_deref() != own
-    };
-    match plan.paths().find(differ) {
-        None => Ok(()),
-        Some(path) => {
+        if labels.names(path)?.as_deref() != own {
             let error =
                 Error::usage("the existing dataset has different class names").in_field(path).in_input(directory.display().to_string());
-            Err(error.help("specify a new directory: the splits of a dataset share their class names"))
+            return Err(error.help("specify a new directory: the splits of a dataset share their class names"));
         }
     }
+    Ok(())
 }

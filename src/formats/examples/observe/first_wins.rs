@@ -1,7 +1,7 @@
 //! Leaves out of the inference the records that `--on-error skip` will skip because a feature has another kind than in an
 //! earlier record, as `jsonl::first_wins` does for JSON.
 
-use super::observe::{Observation, Scan};
+use super::{Observation, Scan};
 use crate::formats::records::block::Block;
 use std::collections::HashSet;
 use std::sync::Arc;
