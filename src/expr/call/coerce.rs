@@ -11,7 +11,7 @@ use crate::expr::literal;
 use crate::expr::operand::{self, Operand, OperandKind};
 use crate::expr::span::Span;
 use crate::expr::types::{may_hold_nulls, promote, without_nulls};
-use crate::schema::{DType, Element, Field, Literal, Type};
+use crate::schema::{DType, Dim, Element, Field, Literal, Type};
 use crate::tensor::Tensor;
 use arrow_array::ArrayRef;
 use std::sync::Arc;
@@ -87,17 +87,18 @@ pub fn alike(list: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<No
     let Some(first) = nodes.first() else { return Ok(nodes) };
     let mut element = first.ty.element.clone();
     for (item, node) in list.iter().zip(&nodes) {
-        element = beside_bytes(&element, &node.ty.element).ok_or_else(|| {
+        element = common_element(&element, &node.ty.element, node.ty.rank() > 0).ok_or_else(|| {
             let message = format!("{name} expects structures of the same type; these have different fields or dtypes");
             ExprError::at(item.span.clone(), message)
         })?;
     }
-    nodes.into_iter().map(|node| with_bytes(node, &element, text)).collect()
+    nodes.into_iter().map(|node| with_element(node, &element, text)).collect()
 }
 
-/// The common element type of structures to be joined: a text field is bytes if it is bytes in one of them, and may be
-/// null if it may in one of them. `None` if they differ otherwise.
-fn beside_bytes(a: &Element, b: &Element) -> Option<Element> {
+/// The common element type of structures to be joined: a text field is bytes if it is bytes in one of them, a field may be null
+/// if it may in one of them, and an axis whose sizes differ is ragged. `has_rows`: the structures have axes. `None` if they
+/// differ otherwise.
+fn common_element(a: &Element, b: &Element, has_rows: bool) -> Option<Element> {
     let text = |a: &DType, b: &DType| matches!((a, b), (DType::String, DType::Bytes) | (DType::Bytes, DType::String));
     match (a, b) {
         (a, b) if a == b => Some(a.clone()),
@@ -105,10 +106,12 @@ fn beside_bytes(a: &Element, b: &Element) -> Option<Element> {
         (Element::Sparse(a), Element::Sparse(b)) if text(a, b) => Some(Element::Sparse(DType::Bytes)),
         (Element::Struct(a), Element::Struct(b)) if a.len() == b.len() => {
             let fields = a.iter().zip(b).map(|(a, b)| {
-                let element = beside_bytes(&a.ty.element, &b.ty.element)?;
+                let element = common_element(&a.ty.element, &b.ty.element, has_rows || a.ty.rank() > 0)?;
                 let (optional, with_nulls) = (a.ty.optional || b.ty.optional, a.ty.with_nulls || b.ty.with_nulls);
-                let ty = |field: &Field| Type { element: element.clone(), optional, with_nulls, ..field.ty.clone() };
-                (a.name == b.name && ty(a) == ty(b)).then(|| Field { ty: ty(a), ..a.clone() })
+                let dims = if a.ty.is_sparse() { a.ty.dims.clone() } else { common_dims(&a.ty.dims, &b.ty.dims, has_rows) };
+                let ty = |field: &Field| Type { element: element.clone(), optional, with_nulls, dims: dims.clone(), ..field.ty.clone() };
+                let is_alike = a.name == b.name && a.ty.rank() == b.ty.rank() && (!a.ty.is_sparse() || a.ty.dims == b.ty.dims);
+                (is_alike && ty(a) == ty(b)).then(|| Field { ty: ty(a), ..a.clone() })
             });
             fields.collect::<Option<Vec<_>>>().map(Element::Struct)
         }
@@ -116,8 +119,15 @@ fn beside_bytes(a: &Element, b: &Element) -> Option<Element> {
     }
 }
 
-/// A structure converted to that element type, in which text fields may be bytes instead.
-fn with_bytes(node: Node, element: &Element, text: &Arc<str>) -> ExprResult<Node> {
+/// The axes of a field in rows of both: one whose size differs is ragged. The outermost axis in structures without axes becomes
+/// so when they are joined.
+fn common_dims(a: &[Dim], b: &[Dim], has_rows: bool) -> Vec<Dim> {
+    let open = |axis: usize| if axis == 0 && !has_rows { Dim::UNIFORM } else { Dim::RAGGED };
+    a.iter().zip(b).enumerate().map(|(axis, (a, b))| if a == b { a.clone() } else { open(axis) }).collect()
+}
+
+/// A structure converted to that element type: text fields may be bytes instead, and axes ragged.
+fn with_element(node: Node, element: &Element, text: &Arc<str>) -> ExprResult<Node> {
     if node.ty.element == *element {
         return Ok(node);
     }

@@ -71,14 +71,23 @@ pub fn same_keys<'a>(names: &[String], mut dicts: impl Iterator<Item = (&'a [(Op
 /// # Errors
 /// The name is not an identifier.
 pub fn key_name(key: &Operand) -> ExprResult<String> {
-    let OperandKind::Literal(Literal::String(name)) = &key.kind else {
-        return Err(ExprError::at(key.span.clone(), format!("expected a name, found {}", key.describe())));
-    };
+    let name = key_text(key)?;
     let mut letters = name.chars();
     if letters.next().is_some_and(|c| c.is_ascii_alphabetic()) && letters.all(|c| c.is_ascii_alphanumeric() || c == '_') {
-        return Ok(name.clone());
+        return Ok(name.to_owned());
     }
     Err(ExprError::at(key.span.clone(), format!("{name:?} is not a valid field name: use letters, digits and _")))
+}
+
+/// A field name that can be any text.
+///
+/// # Errors
+/// The key is not a string.
+pub fn key_text(key: &Operand) -> ExprResult<&str> {
+    match &key.kind {
+        OperandKind::Literal(Literal::String(name)) => Ok(name),
+        _ => Err(ExprError::at(key.span.clone(), format!("expected a name, found {}", key.describe()))),
+    }
 }
 
 /// Structures whose fields have the first `rank` axes of these tensors in common.

@@ -122,7 +122,11 @@ fn to_tensor(call: &mut Call) -> ExprResult<OperandKind> {
             .map(|(wanted, longest)| match wanted {
                 Some(n) => {
                     let sizes = n.of(args)?;
-                    (0..args.nrows).map(|record| sizes.size(record, "the size")).collect()
+                    let size = |record| match sizes.at(record) {
+                        -1 => Ok(longest[record]),
+                        _ => sizes.size(record, "the size"),
+                    };
+                    (0..args.nrows).map(size).collect()
                 }
                 None => Ok(longest.clone()),
             })

@@ -8,7 +8,7 @@ use super::axes::transposed;
 use super::lines::axis_of;
 use super::sparse::count::values_of_sparse;
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function, INDEX_DTYPES, Integer, strict_node};
+use crate::expr::call::{Arg, Call, Function, INDEX_DTYPES, Integer, as_node, cast_node, index_node, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
 use crate::expr::kernels::cast::{cast, dtype_of, i64s, native};
@@ -353,7 +353,7 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
     let axis = call.optional_int(5)?;
     let (x, weights) = match of_sparse {
         true => values_of_sparse(call, axis == Some(-1))?,
-        false => (call.integers(0)?, call.optional_tensor(1)?),
+        false => (binned(call)?, call.optional_tensor(1)?),
     };
     // As in TensorFlow, a negative minimum is none.
     let least = match call.given(2).is_some().then(|| call.integer(2)).transpose()? {
@@ -395,6 +395,19 @@ fn bincount(call: &mut Call) -> ExprResult<OperandKind> {
     let dims = if per_row { vec![x.ty.dims[0].clone(), width] } else { vec![width] };
     let count = Bincount { x, weights, least, most, dtype, per_row, binary };
     call.one(Type::tensor(count.dtype.clone(), dims), move |args| count.of(args))
+}
+
+/// The values that bincount counts. As in TensorFlow, fractions are cut off, and True is 1.
+fn binned(call: &mut Call) -> ExprResult<Arg> {
+    let node = as_node(call.operand(0)?, None)?;
+    match node.ty.dtype() {
+        Some(dtype) if dtype.is_float() || *dtype == DType::Bool => {
+            let text = call.text().clone();
+            let integers = index_node(cast_node(node, &DType::Int32, &text)?, &text)?;
+            Ok(call.push(integers))
+        }
+        _ => call.integers(0),
+    }
 }
 
 /// A call of bincount.

@@ -3,7 +3,7 @@
 //! Semantics: `tf.experimental.StructuredTensor.from_fields`, `from_shape`.
 
 use crate::error::Result;
-use crate::expr::call::{Arg, Call, Function, Integer, as_node, field_of_value, key_name, static_ints};
+use crate::expr::call::{Arg, Call, Function, Integer, as_node, field_of_value, key_name, key_text, static_ints};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::level::{dense_partitions, from_lengths, wrap};
 use crate::expr::kernels::structure::with_fields;
@@ -75,7 +75,8 @@ fn from_fields(call: &mut Call, rank: usize) -> ExprResult<OperandKind> {
     let mut fields: Vec<Field> = Vec::with_capacity(entries.len());
     let mut args: Vec<Arg> = Vec::with_capacity(entries.len());
     for (key, value) in entries {
-        let name = key_name(key)?;
+        // Only from_fields checks names in TensorFlow.
+        let name = if own_shape { key_name(key)? } else { key_text(key)?.to_owned() };
         let node = as_node(value, None)?;
         let storage = field_of_value(&node).storage_below(rank);
         let arg = call.push(node);
