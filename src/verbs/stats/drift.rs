@@ -9,6 +9,7 @@
 use super::summary::Summary;
 use super::table::{self, axes, label_text};
 use super::values::{Range, ValueSummary};
+use crate::schema::DType;
 use std::collections::BTreeSet;
 
 /// Maximum number of classes for numbers.
@@ -127,6 +128,12 @@ fn compare(old: &Summary, new: &Summary, rows: &mut Vec<DriftRow>) {
     if !is_comparable {
         rows.push(whole(new, Comparison::Retyped(old.type_text(), new.type_text())));
         return;
+    }
+    // Numbers are compared whatever their dtype, but integers that became floats may have lost digits.
+    let is_of = |field: &Summary, kind: fn(&DType) -> bool| field.ty.dtype().is_some_and(kind);
+    let kinds = [DType::is_integer as fn(&DType) -> bool, DType::is_float, |dtype| *dtype == DType::Bool];
+    if !has_none(old) && !has_none(new) && kinds.iter().any(|kind| is_of(old, *kind) != is_of(new, *kind)) {
+        rows.push(whole(new, Comparison::Retyped(old.type_text(), new.type_text())));
     }
     rows.extend(values(old, new));
     for (of, a, b) in axes(old).iter().flat_map(|a| axes(new).into_iter().filter(|b| b.of == a.of).map(move |b| (b.of.clone(), a, b))) {

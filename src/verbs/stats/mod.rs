@@ -139,8 +139,8 @@ length, or packed into rows, and prints the command for each.
 Numbers and sizes are compared in up to 20 bins of about equal counts; strings, bools, and integers with at most 100 distinct values are \
 compared one by one; nulls and NaN have separate bins. For structures and decimals, only the share of nulls is compared. If a string field has more than 100 distinct values and most of its values are distinct, only the lengths are compared. JS \
 is the Jensen-Shannon divergence in bits, L-inf the largest difference between shares: both are 0 for equal distributions and at most 1. \
-With --max-drift X, the exit code is 1 if either distance exceeds X for any field; a field that is new or missing, or whose type differs, \
-counts as 1.";
+With --max-drift X, the exit code is 1 if either distance exceeds X for any field; a field that is new or missing, or that \
+changed between integers, floats, bools, strings, lists and structures, counts as 1.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "summarize a dataset",
