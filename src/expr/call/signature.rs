@@ -33,9 +33,11 @@ impl Signature {
     /// position of TensorFlow's, which is ignored, unless it is the last one.
     pub fn parse(text: &'static str) -> Signature {
         let (text, results) = text.split_once(" -> ").map_or((text, Vec::new()), |(text, results)| (text, results.split(", ").collect()));
-        let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
+        let (mut parts, mut depth, mut start, mut in_string) = (Vec::new(), 0, 0, false);
         for (i, c) in text.char_indices() {
             match c {
+                '"' => in_string = !in_string,
+                _ if in_string => {}
                 '[' | '(' => depth += 1,
                 ']' | ')' => depth -= 1,
                 ',' if depth == 0 => {

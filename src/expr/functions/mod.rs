@@ -137,6 +137,7 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Base64", functions: strings::base64::FUNCTIONS, grows: false },
     Family { title: "String formatting", functions: strings::format::FUNCTIONS, grows: false },
     Family { title: "Decompression", functions: strings::compressed::FUNCTIONS, grows: true },
+    Family { title: "Lines of CSV", functions: strings::csv::FUNCTIONS, grows: false },
     Family { title: "Raw bytes", functions: strings::raw::FUNCTIONS, grows: false },
     Family { title: "Serialized tensors", functions: strings::serialized::FUNCTIONS, grows: false },
     Family { title: "Times", functions: time::FUNCTIONS, grows: false },

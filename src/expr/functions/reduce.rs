@@ -27,7 +27,7 @@ pub static FUNCTIONS: &[Function] = &[
         "input_tensor|x, axis|reduction_indices=None, keepdims|keep_dims=False",
         "Sum over axes; over all axes by default.",
         [("reduce_sum([[3, 1], [], [2, 4, 5]], axis=1)", "[4, 0, 11]"), ("reduce_sum([[3, 1], [], [2, 4, 5]], axis=0)", "[5, 5, 5]")],
-        |c| simple(c, "numbers", DType::is_number, |dense| Reduce::Sum { wide: dense })
+        |c| simple(c, "numbers", DType::is_number, |dense| Reduce::Sum { wide: dense, lone: dense })
     ),
     function!(
         ["reduce_prod", "math.reduce_prod"],
@@ -296,11 +296,11 @@ fn mean_dtype(x: &Arg) -> ExprResult<DType> {
 /// Sums in the tensor's dtype, then divided by the counts.
 fn mean_of(tensor: &Tensor, dims: &[Dim], plan: &Plan, dtype: &DType) -> Result<Tensor> {
     let rank = dims.len();
-    let sums = |tensor: &Tensor| plan.run(tensor, dims, &|step| Reduce::Sum { wide: step.dense });
+    let sums = |tensor: &Tensor| plan.run(tensor, dims, &|step| Reduce::Sum { wide: step.dense, lone: step.dense });
     let counts = match plan.axes.as_deref() {
         // Nothing is reduced, so every count is one.
         Some([]) => tensor.map_below(rank, &mut |t| Ok(Tensor::Leaf(segment::ones(t.nrows()))))?,
-        _ => plan.run(tensor, dims, &|step| if step.first { Reduce::Count } else { Reduce::Sum { wide: step.dense } })?,
+        _ => plan.run(tensor, dims, &|step| if step.first { Reduce::Count } else { Reduce::Sum { wide: step.dense, lone: step.dense } })?,
     };
     let levels = plan.dims(dims).map_err(|e| crate::error::Error::data(e.message()))?.len();
     let (_, counts) = counts.levels(levels)?;

@@ -60,11 +60,13 @@ pub static FUNCTIONS: &[Function] = &[
             let back = Slice { start: None, stop: None, step: -1 };
             c.one(x.ty.clone(), move |args| {
                 axes.iter().try_fold(x.of(args)?.into_owned(), |tensor, axis| {
-                    tensor.map_below(*axis, &mut |t| {
+                    let reversed = tensor.map_below(*axis, &mut |t| {
                         let list = t.as_list()?;
                         let (partition, values) = slice::each_row(list.partition(), list.values(), back)?;
+                        let partition = partition.with_item_sizes(&values, |row, sizes| list.item_sizes(row, sizes));
                         Tensor::list(partition, values, None)
-                    })
+                    })?;
+                    reversed.with_sizes_cut(&tensor, *axis, &|_, size| size)
                 })
             })
         }
@@ -94,7 +96,9 @@ fn tile(call: &mut Call) -> ExprResult<OperandKind> {
                 return Ok(tensor);
             }
             let m = m.of(args)?;
-            repeated_rows(&tensor, axis, |record, range, places| {
+            // A negative multiple is refused where there is a row, and repeats nothing where there is none.
+            let resized = |record: usize, size: usize| m.size(record, "the multiple").map_or(0, |m| size.saturating_mul(m));
+            repeated_rows(&tensor, axis, &resized, |record, range, places| {
                 let m = m.size(record, "the multiple")?;
                 check_count(range.len().checked_mul(m).and_then(|n| n.checked_add(places.len())), record)?;
                 (0..m).for_each(|_| places.extend(range.clone()));
@@ -114,10 +118,15 @@ fn times(dim: &Dim, m: &Integer) -> Dim {
 }
 
 /// Replaces the items of each row of `axis`. `write` gets the record and the items of the row, and appends the new
-/// items.
-fn repeated_rows(tensor: &Tensor, axis: usize, write: impl Fn(usize, Range<usize>, &mut Vec<usize>) -> Result<()>) -> Result<Tensor> {
+/// items. `resized` gives the record's size of the axis where it has no rows.
+fn repeated_rows(
+    tensor: &Tensor,
+    axis: usize,
+    resized: &dyn Fn(usize, usize) -> usize,
+    write: impl Fn(usize, Range<usize>, &mut Vec<usize>) -> Result<()>,
+) -> Result<Tensor> {
     let owners = merged(tensor, 0, axis)?;
-    tensor.map_below(axis, &mut |t| {
+    let repeated = tensor.map_below(axis, &mut |t| {
         let list = t.as_list()?;
         let partition = list.partition();
         let (mut places, mut lengths) = (Vec::new(), Vec::with_capacity(partition.nrows()));
@@ -132,8 +141,10 @@ fn repeated_rows(tensor: &Tensor, axis: usize, write: impl Fn(usize, Range<usize
             (Some(_), Some(first)) if lengths.iter().all(|l| l == first) => RowPartition::uniform(*first, lengths.len())?,
             _ => from_lengths(lengths)?,
         };
-        Tensor::list(out, list.values().gather(&places)?, None)
-    })
+        let values = list.values().gather(&places)?;
+        Tensor::list(out.with_item_sizes(&values, |row, sizes| list.item_sizes(row, sizes)), values, None)
+    })?;
+    repeated.with_sizes_cut(tensor, axis, resized)
 }
 
 fn repeat(call: &mut Call) -> ExprResult<OperandKind> {
@@ -178,8 +189,13 @@ fn repeat(call: &mut Call) -> ExprResult<OperandKind> {
         } else {
             whole
         };
-        repeated_rows(&whole, axis, |record, range, places| {
-            let repeats = &numbers[own.map_or(record..record + 1, |p| p.range(record))];
+        let repeats_of = |record: usize| &numbers[own.map_or(record..record + 1, |p| p.range(record))];
+        let resized = |record: usize, size: usize| match repeats_of(record) {
+            [n] => size.saturating_mul(usize::try_from(*n).unwrap_or(0)),
+            all => all.iter().map(|n| usize::try_from(*n).unwrap_or(0)).fold(0, usize::saturating_add),
+        };
+        repeated_rows(&whole, axis, &resized, |record, range, places| {
+            let repeats = repeats_of(record);
             if own.is_some() && repeats.len() != range.len() && repeats.len() != 1 {
                 return Err(Error::data(format!(
                     "found {} for {}",

@@ -28,7 +28,7 @@ pub static FUNCTIONS: &[Function] = &[
         "data, segment_ids, num_segments",
         "Sum of each segment.",
         [("math.unsorted_segment_sum([1, 2, 3], [1, 0, 1], 2)", "[2, 4]")],
-        |c| unsorted(c, Op::Plain(Reduce::Sum { wide: false }))
+        |c| unsorted(c, Op::Plain(Reduce::Sum { wide: false, lone: false }))
     ),
     function!(
         ["math.unsorted_segment_prod", "unsorted_segment_prod"],
@@ -56,21 +56,21 @@ pub static FUNCTIONS: &[Function] = &[
         "data, segment_ids, num_segments",
         "Mean of each segment.",
         [("math.unsorted_segment_mean([1.0, 2.0, 4.0], [1, 0, 1], 2)", "[2.0, 2.5]")],
-        |c| unsorted(c, Op::Mean)
+        |c| unsorted(c, Op::Mean { lone: false })
     ),
     function!(
         ["math.unsorted_segment_sqrt_n", "unsorted_segment_sqrt_n"],
         "data, segment_ids, num_segments",
         "Sum of each segment, divided by the square root of its size.",
         [("math.unsorted_segment_sqrt_n([1.0, 2.0], [0, 1], 2)", "[1.0, 2.0]")],
-        |c| unsorted(c, Op::SqrtN)
+        |c| unsorted(c, Op::SqrtN { lone: false })
     ),
     function!(
         ["math.segment_sum", "segment_sum"],
         "data, segment_ids",
         "Sum of each segment; segment_ids must be sorted.",
         [("math.segment_sum([1, 2, 3], [0, 0, 1])", "[3, 3]")],
-        |c| sorted(c, Op::Plain(Reduce::Sum { wide: false }))
+        |c| sorted(c, Op::Plain(Reduce::Sum { wide: false, lone: true }))
     ),
     function!(
         ["math.segment_prod", "segment_prod"],
@@ -98,7 +98,7 @@ pub static FUNCTIONS: &[Function] = &[
         "data, segment_ids",
         "Mean of each segment; segment_ids must be sorted.",
         [("math.segment_mean([1.0, 2.0, 3.0], [0, 0, 1])", "[1.5, 3.0]")],
-        |c| sorted(c, Op::Mean)
+        |c| sorted(c, Op::Mean { lone: true })
     ),
     function!(
         ["ragged.row_splits_to_segment_ids"],
@@ -122,9 +122,13 @@ pub enum Op {
     Plain(Reduce<'static>),
     /// An empty segment gives 0.
     Zeroed(Reduce<'static>),
-    /// An empty segment gives 0.
-    Mean,
-    SqrtN,
+    /// An empty segment gives 0. `lone`: see [`Reduce::Sum`].
+    Mean {
+        lone: bool,
+    },
+    SqrtN {
+        lone: bool,
+    },
     /// An empty segment gives NaN.
     RaggedMean,
     RaggedSqrtN,
@@ -133,8 +137,8 @@ pub enum Op {
 impl Op {
     fn of_ragged(self) -> Op {
         match self {
-            Op::Mean => Op::RaggedMean,
-            Op::SqrtN => Op::RaggedSqrtN,
+            Op::Mean { .. } => Op::RaggedMean,
+            Op::SqrtN { .. } => Op::RaggedSqrtN,
             other => other,
         }
     }
@@ -143,8 +147,8 @@ impl Op {
     fn divisor(self, count: f64) -> f64 {
         match self {
             Op::Plain(_) | Op::Zeroed(_) => 1.0,
-            Op::Mean => count.max(1.0),
-            Op::SqrtN => count.max(1.0).sqrt(),
+            Op::Mean { .. } => count.max(1.0),
+            Op::SqrtN { .. } => count.max(1.0).sqrt(),
             Op::RaggedMean => count,
             Op::RaggedSqrtN => count.sqrt(),
         }
@@ -154,7 +158,7 @@ impl Op {
 fn operands(call: &mut Call, op: Op) -> ExprResult<(Arg, Arg)> {
     let (x, ids) = (call.tensor(0)?, call.integers(1)?);
     match op {
-        Op::SqrtN => call.check_dtype(&x, "floats", DType::is_float)?,
+        Op::SqrtN { .. } => call.check_dtype(&x, "floats", DType::is_float)?,
         _ => call.check_dtype(&x, "numbers", DType::is_number)?,
     }
     if ids.rank() > x.rank() {
@@ -193,7 +197,7 @@ fn unsorted(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
     let mut dims = vec![known.and_then(|n| u64::try_from(n).ok()).map_or(Dim::UNIFORM, Dim::known)];
     dims.extend(inner.iter().cloned());
     // The mean of integers is a float.
-    let dtype = if op == Op::Mean { quotient(x.dtype()?) } else { x.dtype()?.clone() };
+    let dtype = if matches!(op, Op::Mean { .. }) { quotient(x.dtype()?) } else { x.dtype()?.clone() };
     // For ragged tensors, TensorFlow divides by the actual counts, so empty segments give NaN.
     let op = if last_ragged(&x.ty.dims).is_some() { op.of_ragged() } else { op };
     let ty = Type::tensor(dtype.clone(), dims);
@@ -294,10 +298,11 @@ pub fn reduced(op: Op, (data, dtype): (&Tensor, &DType), ids: &Tensor, levels: u
                 Ok(Tensor::Leaf(elementwise::choose(datum(&empty, false), datum(&zero, true), datum(t.as_leaf()?, false))?))
             })?
         }
-        Op::Mean | Op::SqrtN | Op::RaggedMean | Op::RaggedSqrtN => {
+        Op::Mean { .. } | Op::SqrtN { .. } | Op::RaggedMean | Op::RaggedSqrtN => {
+            let lone = matches!(op, Op::Mean { lone: true } | Op::SqrtN { lone: true });
             let counts = counts()?;
             let divisors: ArrayRef = Arc::new(Float64Array::from_iter_values(counts.iter().map(|n| op.divisor(*n))));
-            let sums = |data: &Tensor| run(Reduce::Sum { wide: false }, data);
+            let sums = |data: &Tensor| run(Reduce::Sum { wide: false, lone }, data);
             segment::means(&sums, (&below, inner.len()), inner.len(), (&counts, &divisors), dtype)?
         }
     };

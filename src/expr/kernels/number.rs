@@ -36,7 +36,10 @@ pub trait Number: ArrowPrimitiveType<Native: Copy + PartialEq + PartialOrd + Sen
     fn remainder(a: Self::Native, b: Self::Native) -> Self::Native;
     /// Integers: `b` is not negative.
     fn power(a: Self::Native, b: Self::Native) -> Self::Native;
+    /// The first of equal values, such as 0.0 and -0.0, as in TensorFlow's scalar loops; its vectorized loops, whose results
+    /// would depend on the place of a value, take the second. A NaN stays.
     fn minimum(a: Self::Native, b: Self::Native) -> Self::Native;
+    /// See [`Number::minimum`].
     fn maximum(a: Self::Native, b: Self::Native) -> Self::Native;
     fn negative(a: Self::Native) -> Self::Native;
     fn absolute(a: Self::Native) -> Self::Native;
@@ -213,11 +216,11 @@ macro_rules! float {
             }
             #[inline]
             fn minimum(a: $native, b: $native) -> $native {
-                if a < b || a.is_nan() { a } else { b }
+                if b < a || b.is_nan() { b } else { a }
             }
             #[inline]
             fn maximum(a: $native, b: $native) -> $native {
-                if a > b || a.is_nan() { a } else { b }
+                if b > a || b.is_nan() { b } else { a }
             }
             #[inline]
             fn negative(a: $native) -> $native {

@@ -27,8 +27,10 @@ use std::sync::Arc;
 pub enum Reduce<'a> {
     /// `wide`: floats are added in float64 and rounded once, which gives the same results as TensorFlow's sums of dense
     /// tensors, whose order differs; in segments, only beyond [`FEW`] values. Other sums are in order.
+    /// `lone`: the sum of one value is that value; otherwise, and in sums of more values, -0.0 is added to 0 and loses its sign.
     Sum {
         wide: bool,
+        lone: bool,
     },
     Product,
     /// An empty reduction gives the largest finite value or, with `infinite`, infinity. A NaN is either kept or
@@ -95,12 +97,37 @@ const FEW: usize = 32;
 /// For sums in a wider dtype: for each segment, whether it has many values. `None` if none has. It is decided for each segment
 /// alone, so that results do not depend on the records that are computed together.
 fn many(op: Reduce, dtype: &DType, ids: &[usize], nsegments: usize) -> Option<BooleanArray> {
-    if op != (Reduce::Sum { wide: true }) || !matches!(dtype, DType::Float16 | DType::Float32) {
+    if !matches!(op, Reduce::Sum { wide: true, .. }) || !matches!(dtype, DType::Float16 | DType::Float32) {
         return None;
     }
     let mut counts = vec![0; nsegments];
     ids.iter().for_each(|id| counts[*id] += 1);
     counts.iter().any(|count| *count > FEW).then(|| counts.iter().map(|count| Some(*count > FEW)).collect())
+}
+
+/// A sum in the dtype of its values.
+fn without_width(op: Reduce) -> Reduce {
+    match op {
+        Reduce::Sum { lone, .. } => Reduce::Sum { wide: false, lone },
+        other => other,
+    }
+}
+
+/// A sum of one value becomes that value, which may be -0.0, while a sum started from 0 is not. `places` are the sums that `values`
+/// belong to. O(values), and more than a look at each only if one is -0.0.
+fn with_lone_signs<T: Number>(op: Reduce, sums: &mut [T::Native], values: &[T::Native], places: impl Iterator<Item = usize>) {
+    let is_negative_zero = |v: &T::Native| T::to_f64(*v).to_bits() == (-0.0f64).to_bits();
+    if T::WRAPS || !matches!(op, Reduce::Sum { lone: true, .. }) || !values.iter().any(is_negative_zero) {
+        return;
+    }
+    let places: Vec<usize> = places.collect();
+    let mut counts = vec![0usize; sums.len()];
+    places.iter().for_each(|place| counts[*place] += 1);
+    for (v, place) in values.iter().zip(places) {
+        if counts[place] == 1 {
+            sums[place] = *v;
+        }
+    }
 }
 
 /// The values of `wide` where `many` is true, else those of `narrow`.
@@ -135,18 +162,36 @@ fn number_rows<T: Number>(op: Reduce, array: &ArrayRef, partition: &RowPartition
     let (start, splits) = (first::<T>(op), partition.row_splits());
     let out = match op {
         Reduce::Sum { .. } if T::WRAPS => wrapping_sums::<T>(values, &splits),
-        Reduce::Sum { wide: true } => splits.windows(2).map(|w| T::of_f64(wide_sum::<T>(&values[w[0] as usize..w[1] as usize]))).collect(),
-        Reduce::Sum { wide: false } => folds(values, &splits, start, T::add),
+        Reduce::Sum { wide, lone } => {
+            let sum = |row: &[T::Native]| match row {
+                [value] if lone => *value,
+                _ if wide => T::of_f64(wide_sum::<T>(row)),
+                _ => row.iter().fold(start, |all, v| T::add(all, *v)),
+            };
+            splits.windows(2).map(|w| sum(&values[w[0] as usize..w[1] as usize])).collect()
+        }
         Reduce::Product if T::WRAPS => short_folds(values, &splits, start, T::multiply),
         Reduce::Product => folds(values, &splits, start, T::multiply),
         Reduce::Minimum { .. } if T::WRAPS => short_folds(values, &splits, start, T::minimum),
         Reduce::Maximum { .. } if T::WRAPS => short_folds(values, &splits, start, T::maximum),
-        Reduce::Minimum { nan_stays: true, .. } => folds(values, &splits, start, T::minimum),
+        Reduce::Minimum { nan_stays: true, .. } => folds(values, &splits, start, lowest::<T>),
         Reduce::Minimum { nan_stays: false, .. } => folds(values, &splits, start, lesser::<T>),
         Reduce::Maximum { nan_stays: false, .. } => folds(values, &splits, start, greater::<T>),
-        _ => folds(values, &splits, start, T::maximum),
+        _ => folds(values, &splits, start, highest::<T>),
     };
     Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)))
+}
+
+/// The minimum of the result so far and the next value, of which the next one is taken if they are equal. A NaN stays.
+#[inline]
+fn lowest<T: Number>(all: T::Native, v: T::Native) -> T::Native {
+    T::minimum(v, all)
+}
+
+/// The maximum of the result so far and the next value; see [`lowest`].
+#[inline]
+fn highest<T: Number>(all: T::Native, v: T::Native) -> T::Native {
+    T::maximum(v, all)
 }
 
 /// The minimum of the result so far and the next value, as computed by TensorFlow's segment functions: a NaN is taken,
@@ -294,7 +339,7 @@ pub fn segments(op: Reduce, array: &ArrayRef, ids: &[usize], nsegments: usize) -
     }
     if let Some(many) = many(op, &dtype, ids, nsegments) {
         let wide = cast(&segments(op, &cast(array, &DType::Float64)?, ids, nsegments)?, &dtype)?;
-        return chosen(many, &wide, &segments(Reduce::Sum { wide: false }, array, ids, nsegments)?);
+        return chosen(many, &wide, &segments(without_width(op), array, ids, nsegments)?);
     }
     reduced!(&dtype, T => {
         let values = native::<T>(array)?;
@@ -302,11 +347,12 @@ pub fn segments(op: Reduce, array: &ArrayRef, ids: &[usize], nsegments: usize) -
         match op {
             Reduce::Sum { .. } => put(values, ids, &mut out, <T as Number>::add),
             Reduce::Product => put(values, ids, &mut out, <T as Number>::multiply),
-            Reduce::Minimum { nan_stays: true, .. } => put(values, ids, &mut out, <T as Number>::minimum),
+            Reduce::Minimum { nan_stays: true, .. } => put(values, ids, &mut out, lowest::<T>),
             Reduce::Minimum { nan_stays: false, .. } => put(values, ids, &mut out, lesser::<T>),
             Reduce::Maximum { nan_stays: false, .. } => put(values, ids, &mut out, greater::<T>),
-            _ => put(values, ids, &mut out, <T as Number>::maximum),
+            _ => put(values, ids, &mut out, highest::<T>),
         }
+        with_lone_signs::<T>(op, &mut out, values, ids.iter().copied());
         Ok(Arc::new(PrimitiveArray::<T>::new(out.into(), None)) as ArrayRef)
     }, Err(Error::internal(format!("{op:?} of {dtype}"))))
 }
@@ -399,22 +445,24 @@ fn rows_onto(op: Reduce, array: &ArrayRef, partition: &RowPartition, ids: &[usiz
     }
     if let Some(many) = many(op, &dtype, ids, out.nrows()) {
         let wide = rows_onto(op, &cast(array, &DType::Float64)?, partition, ids, out)?;
-        let narrow = rows_onto(Reduce::Sum { wide: false }, array, partition, ids, out)?;
+        let narrow = rows_onto(without_width(op), array, partition, ids, out)?;
         let many = BooleanArray::from_iter(out.value_rowids().into_iter().map(|row| Some(many.value(row as usize))));
         return wide.zip(narrow).map(|(wide, narrow)| chosen(many, &cast(&wide, &dtype)?, &narrow)).transpose();
     }
     let rows = (partition, ids, out);
     reduced!(&dtype, T => {
         let (values, start) = (native::<T>(array)?, first::<T>(op));
-        let all = match op {
+        let mut all = match op {
             Reduce::Sum { .. } => onto(values, rows, start, <T as Number>::add),
             Reduce::Product => onto(values, rows, start, <T as Number>::multiply),
-            Reduce::Minimum { nan_stays: true, .. } => onto(values, rows, start, <T as Number>::minimum),
+            Reduce::Minimum { nan_stays: true, .. } => onto(values, rows, start, lowest::<T>),
             Reduce::Minimum { nan_stays: false, .. } => onto(values, rows, start, lesser::<T>),
             Reduce::Maximum { nan_stays: false, .. } => onto(values, rows, start, greater::<T>),
-            Reduce::Maximum { nan_stays: true, .. } => onto(values, rows, start, <T as Number>::maximum),
+            Reduce::Maximum { nan_stays: true, .. } => onto(values, rows, start, highest::<T>),
             Reduce::Any | Reduce::All | Reduce::Count | Reduce::Join { .. } => return Ok(None),
         };
+        let places = ids.iter().enumerate().flat_map(|(row, id)| out.start(*id)..out.start(*id) + partition.row_length(row));
+        with_lone_signs::<T>(op, &mut all, values, places);
         Ok(Some(Arc::new(PrimitiveArray::<T>::new(all.into(), None)) as ArrayRef))
     }, Ok(None))
 }

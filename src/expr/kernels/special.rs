@@ -218,9 +218,9 @@ pub fn erfcinv(x: f64) -> f64 {
     if !(0.0..=2.0).contains(&x) {
         return f64::NAN;
     }
-    // The digits of the distance from 1 count here.
+    // The digits of the distance from 1 count here. At 1, TensorFlow gives -0.0.
     if (0.5..=1.5).contains(&x) {
-        return erfinv(1.0 - x);
+        return if x == 1.0 { -0.0 } else { erfinv(1.0 - x) };
     }
     if x > 1.0 {
         return -erfcinv(2.0 - x);
@@ -245,6 +245,10 @@ pub fn erfcinv(x: f64) -> f64 {
 
 /// The inverse of erf. Source: `tf.math.erfinv`.
 pub fn erfinv(x: f64) -> f64 {
+    // TensorFlow's 0 has no sign.
+    if x == 0.0 {
+        return 0.0;
+    }
     if x.abs() > 0.5 {
         return if x < 0.0 { -erfcinv(1.0 + x) } else { erfcinv(1.0 - x) };
     }
@@ -506,7 +510,8 @@ pub fn fresnel_cos(x: f64) -> f64 {
 
 /// The integral of sin(pi t^2 / 2) from 0 to x. Source: `tf.math.special.fresnel_sin`.
 pub fn fresnel_sin(x: f64) -> f64 {
-    if x.is_nan() { x } else { fresnel(x).1 }
+    // TensorFlow's 0 has no sign.
+    if x.is_nan() { x } else { fresnel(x).1 + 0.0 }
 }
 
 /// Spence's integral, the dilogarithm of 1 - x (DLMF 25.12). Source: `tf.math.special.spence`.

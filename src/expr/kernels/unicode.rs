@@ -67,12 +67,14 @@ impl Encoding {
                 let rest = units.remainder();
                 let units =
                     units.filter_map(|u| u.first_chunk()).map(|u| if little { u16::from_le_bytes(*u) } else { u16::from_be_bytes(*u) });
-                let mut at = skipped;
+                let (mut at, mut is_cut) = (skipped, false);
                 for unit in char::decode_utf16(units) {
                     visit(unit.as_ref().ok().copied(), if at == skipped { 0 } else { at });
+                    is_cut = unit.as_ref().is_err_and(|e| e.unpaired_surrogate() < 0xdc00);
                     at += unit.map_or(2, |c| 2 * c.len_utf16());
                 }
-                if !rest.is_empty() {
+                // A last byte after the first half of a pair is part of the same error.
+                if !rest.is_empty() && !is_cut {
                     visit(None, at);
                 }
             }

@@ -2,7 +2,7 @@
 //!
 //! Semantics: `tf.sparse.to_dense`, `tf.sparse.to_indicator`, `tf.compat.v1.sparse_to_dense`.
 
-use super::shared::{dense, is_vector, one_per_axis, plain, rows_of, said, sparse};
+use super::shared::{check_order, dense, is_vector, one_per_axis, plain, rows_of, said, sparse};
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, Integer, index_node, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
@@ -80,24 +80,6 @@ fn default_value(call: &mut Call, i: usize, dtype: &DType, of_any: bool) -> Expr
     Ok(default)
 }
 
-/// # Errors
-/// Entries that are not in row-major order, or a repeated index.
-fn check_order(s: &Sparse) -> Result<()> {
-    for record in 0..s.nrows() {
-        for entry in s.entries().range(record).skip(1) {
-            let (before, index) = (s.index_of(entry - 1), s.index_of(entry));
-            if before >= index {
-                let at = entry - s.entries().start(record);
-                let what = if before == index { "occurs twice" } else { "is out of order" };
-                return Err(Error::data(format!("index {index:?} of entry {at} {what}"))
-                    .at_row(record)
-                    .help("to sort them: sparse.reorder(x); to use the last value at each index: validate_indices=False"));
-            }
-        }
-    }
-    Ok(())
-}
-
 /// The values of the entries at their positions, with the record's default elsewhere. The last of several values at one
 /// position wins.
 ///
@@ -141,7 +123,7 @@ fn filled(s: &Sparse, dims: &[Dim], default: &Arg, validate: bool, args: &Args) 
         take(&concat_leaves(&[s.values(), default])?, &places)?
     });
     if validate && unordered {
-        check_order(s)?;
+        check_order(s, "to use the last value at each index")?;
     }
     rows.wrap(values)
 }

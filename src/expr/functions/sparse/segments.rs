@@ -24,21 +24,21 @@ pub static FUNCTIONS: &[Function] = &[
         "data, indices, segment_ids, num_segments=None, sparse_gradient=False",
         "Sum of the selected rows in each segment; segment_ids must be sorted.",
         [("sparse.segment_sum([[1, 2], [3, 4], [5, 6]], [0, 2, 1], [0, 0, 2])", "[[6, 8], [0, 0], [3, 4]]")],
-        |c| segments(c, Op::Plain(Reduce::Sum { wide: false }))
+        |c| segments(c, Op::Plain(Reduce::Sum { wide: false, lone: true }))
     ),
     function!(
         ["sparse.segment_mean", "sparse_segment_mean"],
         "data, indices, segment_ids, num_segments=None, sparse_gradient=False",
         "Mean of the selected rows in each segment, or 0 for an empty segment; segment_ids must be sorted.",
         [("sparse.segment_mean([1.0, 2.0, 4.0], [0, 2], [1, 1])", "[0.0, 2.5]")],
-        |c| segments(c, Op::Mean)
+        |c| segments(c, Op::Mean { lone: true })
     ),
     function!(
         ["sparse.segment_sqrt_n", "sparse_segment_sqrt_n"],
         "data, indices, segment_ids, num_segments=None, sparse_gradient=False",
         "Sum of the selected rows in each segment, divided by the square root of their number; segment_ids must be sorted.",
         [("sparse.segment_sqrt_n([1.0, 2.0, 4.0], [1], [0])", "[2.0]")],
-        |c| segments(c, Op::SqrtN)
+        |c| segments(c, Op::SqrtN { lone: true })
     ),
 ];
 

@@ -6,7 +6,7 @@
 //!
 //! Semantics: `tf.sets`, `tf.edit_distance`.
 
-use super::shared::{dense, is_sparse, known_of, plain, said, sparse_of};
+use super::shared::{check_order, dense, is_sparse, known_of, plain, said, sparse_of};
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function};
 use crate::expr::error::{ExprError, ExprResult};
@@ -32,14 +32,14 @@ pub static FUNCTIONS: &[Function] = &[
         "a, b, validate_indices=True",
         "The intersection of each row of a and the same row of b, sorted, as a sparse tensor.",
         [("sets.intersection([[1, 2, 2]], [[2, 3]])", "{[0, 0]: 2} of [1, 1]")],
-        |c| operation(c, Operation::Intersection)
+        |c| operation(c, Operation::Intersection, 2)
     ),
     function!(
         ["sets.union", "sets.set_union"],
         "a, b, validate_indices=True",
         "The union of each row of a and the same row of b, sorted, as a sparse tensor.",
         [("sets.union([[2, 1]], [[2, 3]])", "{[0, 0]: 1, [0, 1]: 2, [0, 2]: 3} of [1, 3]")],
-        |c| operation(c, Operation::Union)
+        |c| operation(c, Operation::Union, 2)
     ),
     function!(
         ["sets.difference", "sets.set_difference"],
@@ -48,7 +48,7 @@ pub static FUNCTIONS: &[Function] = &[
         [("sets.difference([[2, 1]], [[2, 3]])", "{[0, 0]: 1} of [1, 1]")],
         |c| {
             let reverse = !c.flag(2, true)?;
-            operation(c, if reverse { Operation::Reverse } else { Operation::Difference })
+            operation(c, if reverse { Operation::Reverse } else { Operation::Difference }, 3)
         }
     ),
     function!(
@@ -116,12 +116,15 @@ impl SetRows {
         Ok(SetRows { members, starts, values: s.values().clone() })
     }
 
-    /// The rows of a set operand, and its outer shapes, in which -1 is an unknown size.
-    fn of(arg: &Arg, args: &Args) -> Result<(SetRows, Vec<i64>)> {
+    /// The rows of a set operand, and its outer shapes, in which -1 is an unknown size. `validate`: the entries must be in order.
+    fn of(arg: &Arg, validate: bool, args: &Args) -> Result<(SetRows, Vec<i64>)> {
         let tensor = arg.of(args)?;
         let outer = arg.rank() - 1;
         if arg.ty.is_sparse() {
             let s = entries::sparse(&tensor)?;
+            if validate {
+                check_order(s, "to take them in any order")?;
+            }
             let shapes: Vec<i64> = (0..s.nrows()).flat_map(|record| s.shape_of(record)[..outer].iter().copied()).collect();
             return Ok((SetRows::of_sparse(s, &shapes)?, shapes));
         }
@@ -179,7 +182,9 @@ fn operand(call: &mut Call, i: usize) -> ExprResult<Arg> {
     Ok(arg)
 }
 
-fn operation(call: &mut Call, op: Operation) -> ExprResult<OperandKind> {
+/// `validate` is the place of the argument validate_indices.
+fn operation(call: &mut Call, op: Operation, validate: usize) -> ExprResult<OperandKind> {
+    let validate = call.flag(validate, true)?;
     // Literals take the dtype of the other operand.
     let (a, b) = match (call.operand(0)?.node().is_some(), call.operand(1)?.node().map(|node| node.ty.dtype().cloned())) {
         (false, Some(Some(dtype))) => (typed(call, 0, &dtype)?, operand(call, 1)?),
@@ -198,7 +203,7 @@ fn operation(call: &mut Call, op: Operation) -> ExprResult<OperandKind> {
     let mut dims = known_of(&a.ty.dims[..outer], &b.ty.dims[..outer]);
     dims.push(Dim::UNIFORM);
     call.one(Type::sparse(a.dtype()?.clone(), dims), move |args| {
-        let ((x, x_shapes), (y, y_shapes)) = (SetRows::of(&a, args)?, SetRows::of(&b, args)?);
+        let ((x, x_shapes), (y, y_shapes)) = (SetRows::of(&a, validate, args)?, SetRows::of(&b, validate, args)?);
         let own = x.values.len();
         let both = concat_leaves(&[&x.values, &y.values])?;
         let order = comparator(&both)?;
@@ -258,13 +263,13 @@ fn push_index(row: usize, shape: &[i64], out: &mut Vec<i64>) {
 }
 
 fn size(call: &mut Call) -> ExprResult<OperandKind> {
-    let a = operand(call, 0)?;
+    let (a, validate) = (operand(call, 0)?, call.flag(1, true)?);
     if !a.ty.is_sparse() {
         return Err(ExprError::at(a.span.clone(), format!("{} expects a sparse tensor, found {}", call.name, said(&a))));
     }
     let dims: Vec<Dim> = a.ty.dims[..a.rank() - 1].iter().map(plain).collect();
     call.one(Type::tensor(DType::Int32, dims.clone()), move |args| {
-        let (rows, shapes) = SetRows::of(&a, args)?;
+        let (rows, shapes) = SetRows::of(&a, validate, args)?;
         let order = comparator(&rows.values)?;
         let out = DenseRows::new(&dims, &shapes, args.nrows)?;
         let mut counts = vec![0i32; out.nvals()];

@@ -7,7 +7,7 @@ use crate::expr::eval::{Args, Node};
 use crate::expr::operand::{Operand, describe};
 use crate::expr::types::{last_ragged, promote};
 use crate::schema::{DType, Dim, Element, Size, Type};
-use crate::tensor::Tensor;
+use crate::tensor::{Sparse, Tensor};
 use std::borrow::Cow;
 
 /// Argument `i` as a sparse tensor.
@@ -99,6 +99,26 @@ pub fn same_shape(call: &Call, a: &Arg, b: &Arg) -> ExprResult<()> {
             && m != n
         {
             return Err(call.error(format!("{} expects tensors of the same shape; axis {axis} has {m} and {n} items", call.name)));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the entries of each record are in row-major order, as TensorFlow does where a function has `validate_indices`.
+///
+/// # Errors
+/// Entries that are not in row-major order, or a repeated index.
+pub fn check_order(s: &Sparse, otherwise: &str) -> Result<()> {
+    for record in 0..s.nrows() {
+        for entry in s.entries().range(record).skip(1) {
+            let (before, index) = (s.index_of(entry - 1), s.index_of(entry));
+            if before >= index {
+                let at = entry - s.entries().start(record);
+                let what = if before == index { "occurs twice" } else { "is out of order" };
+                return Err(Error::data(format!("index {index:?} of entry {at} {what}"))
+                    .at_row(record)
+                    .help(format!("to sort them: sparse.reorder(x); {otherwise}: validate_indices=False")));
+            }
         }
     }
     Ok(())

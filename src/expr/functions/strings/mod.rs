@@ -7,6 +7,7 @@
 
 pub mod base64;
 pub mod compressed;
+pub mod csv;
 pub mod format;
 pub mod hash;
 pub mod join;
