@@ -357,7 +357,7 @@ class _Remote:
 
 
 def with_records(files: list[File], strict: bool = False, quiet: bool = True) -> list[File]:
-    """The nonempty files, or all files if all are empty, so that the program reports the error.
+    """The nonempty files, or all files if all are empty, so that the program tells.
 
     Issues the program's notice about the empty ones, unless `quiet`.
 
