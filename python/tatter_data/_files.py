@@ -29,6 +29,9 @@ _SHARD = re.compile(r"-[0-9]{5}-of-[0-9]{5}[^/]*$")
 _DATASET = ("features.json", "dataset_info.json")
 #: The folders with the logs of tables of Delta Lake and Hudi.
 _LOGS = ("_delta_log", ".hoodie")
+#: The start of a manifest, as written by `--manifest`, and the number of bytes that hold it.
+_MANIFEST = re.compile(rb'\{\n  "records": [0-9]+,\n  "bytes": [0-9]+,\n  "files": \[\n')
+_MANIFEST_BYTES = 96
 #: The extensions of files that the program reads together with the file of the same name without them.
 _INDICES = (".idx", ".offsets")
 
@@ -232,9 +235,18 @@ class _Search:
             elif is_folder:
                 found.folders.append(name)
                 self._descend(path, found)
+            elif self._is_manifest(path):
+                continue  # It lists the other files.
             elif self.tree.is_file(path) or not self.tree.exists(path):
                 # Not a pipe, or a link to a folder. A broken link is an error, as in the program.
                 found.files.append(path)
+
+    def _is_manifest(self, path: str) -> bool:
+        """Whether this is a manifest: a JSON file, or one without an extension."""
+        name = path.rpartition("/")[2]
+        if "." in name and not name.lower().endswith(".json"):
+            return False
+        return self.tree.is_file(path) and _MANIFEST.match(self.tree.head(path, _MANIFEST_BYTES)) is not None
 
     def _matches(self, pattern: str) -> Iterator[str]:
         """The files that match a glob; if it ends in `/`, or no file matches, the folders."""
@@ -304,6 +316,14 @@ class _Local:
     def is_folder(self, path: str) -> bool:
         return os.path.isdir(path)
 
+    def head(self, path: str, size: int) -> bytes:
+        """The first bytes of a file; none if it cannot be read."""
+        try:
+            with open(path, "rb") as file:
+                return file.read(size)
+        except OSError:
+            return b""
+
     def size(self, path: str) -> int:
         """The size of a file; of a dataset, that of its files."""
         if not os.path.isdir(path):
@@ -344,6 +364,14 @@ class _Remote:
     def is_folder(self, path: str) -> bool:
         return bool(self._info(path).type == fs.FileType.Directory)
 
+    def head(self, path: str, size: int) -> bytes:
+        """The first bytes of a file; none if it cannot be read."""
+        try:
+            with self._system.open_input_stream(path, compression=None) as file:
+                return bytes(file.read(size))
+        except OSError:
+            return b""
+
     def size(self, path: str) -> int:
         """The size of a file."""
         return int(self._info(path).size or 0)
@@ -357,7 +385,7 @@ class _Remote:
 
 
 def with_records(files: list[File], strict: bool = False, quiet: bool = True) -> list[File]:
-    """The nonempty files, or all files if all are empty, so that the program reports the error.
+    """The nonempty files, or all files if all are empty, so that the program tells.
 
     Issues the program's notice about the empty ones, unless `quiet`.
 

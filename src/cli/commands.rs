@@ -4,10 +4,21 @@ use super::standalone::Standalone;
 use super::{help, man, scripts, topics};
 use crate::error::Error;
 use crate::formats::IndexForm;
-use crate::run::{diff, index};
+use crate::run::diff::{self, Comparison};
+use crate::run::index;
+use crate::tensor::equal::Tolerance;
 use crate::verbs::{Example, Verdict};
 use clap::{Arg, ArgAction};
 use std::ffi::{OsStr, OsString};
+
+/// An option of `diff` that takes a number.
+fn tolerance(name: &'static str, help: &'static str) -> Arg {
+    let number = |text: &str| match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
+        _ => Err("expected a number that is not negative, such as 1e-6"),
+    };
+    Arg::new(name).long(name).value_name("X").value_parser(number).help(help)
+}
 
 /// All standalone commands, in help order.
 pub static COMMANDS: &[Standalone] = &[
@@ -35,6 +46,12 @@ pub static COMMANDS: &[Standalone] = &[
                 input: "==> a.jsonl <==\n{\"id\": 1, \"x\": [1]}\n==> b.jsonl <==\n{\"id\": 1}\n{\"id\": 2}\n",
                 output: "record 2: only in b.jsonl; standard input ends before it\n",
             },
+            Example {
+                about: "floats may differ by one part in a million",
+                args: "diff --rtol 1e-6 a.jsonl b.jsonl",
+                input: "==> a.jsonl <==\n{\"x\": [0.1, 2.0]}\n==> b.jsonl <==\n{\"x\": [0.10000001, 2.1]}\n",
+                output: "record 1: x[1]\n  a.jsonl: 2.0\n  b.jsonl: 2.1\n",
+            },
         ],
         takes_output: true,
         augment: |command| {
@@ -45,10 +62,16 @@ pub static COMMANDS: &[Standalone] = &[
                 .arg(file("A", "First dataset: a file, a quoted glob, shards or a directory; - is standard input"))
                 .arg(file("B", "Second dataset, given in the same way"))
                 .arg(Arg::new("values-only").long("values-only").action(ArgAction::SetTrue).help("Ignore types and metadata"))
+                .arg(tolerance("rtol", "Floats a and b are equal if |a - b| <= ATOL + RTOL * |b| [default: 0]"))
+                .arg(tolerance("atol", "See --rtol [default: 0]"))
         },
         run: |matches, options, out| {
             let name = |which| matches.get_one::<OsString>(which).map_or(OsStr::new(""), OsString::as_os_str);
-            diff::run(name("A"), name("B"), matches.get_flag("values-only"), options, out)
+            let [relative, absolute] = ["rtol", "atol"].map(|which| matches.get_one::<f64>(which).copied());
+            let tolerance = (relative.is_some() || absolute.is_some())
+                .then(|| Tolerance { relative: relative.unwrap_or(0.0), absolute: absolute.unwrap_or(0.0) });
+            let comparison = Comparison { values_only: matches.get_flag("values-only"), tolerance };
+            diff::run(name("A"), name("B"), comparison, options, out)
         },
     },
     Standalone {

@@ -226,6 +226,9 @@ impl Binding {
                 )
                 .help(several_names(&target.path, call.outputs.len(), self.text.get(statement.value.span.clone()))));
             }
+            if self.is_itself(target, &item) {
+                return Ok(());
+            }
             let slot = self.value(&item)?;
             return self.assign(target, slot);
         }
@@ -262,6 +265,14 @@ impl Binding {
             }
         }
         Ok(())
+    }
+
+    /// Whether a field is assigned to itself: it is no copy and keeps all that is stored about it, such as its field id.
+    fn is_itself(&self, target: &Target, item: &Operand) -> bool {
+        let ([name], Some(NodeKind::Slot { slot, .. })) = (target.path.as_slice(), item.node().map(|node| &node.kind)) else {
+            return false;
+        };
+        self.scope.columns.find(name).is_some_and(|(_, own)| own == *slot)
     }
 
     /// Binds a name to a value that is not a tensor: a dictionary, a list of dictionaries, a RowPartition, a dtype, a

@@ -1,6 +1,7 @@
 //! Directories as inputs: the files in them, or the dataset that they are.
 
 use super::codec::extensions;
+use super::manifest::is_manifest;
 use super::recognise::format_of;
 use crate::error::{Error, Kind, Result};
 use crate::options::Options;
@@ -31,8 +32,8 @@ pub enum Contents {
 }
 
 /// The contents of a directory: it is a dataset, contains only one dataset, or contains regular files at any depth. As
-/// in Spark, PyArrow and Hive, names that start with `.` or `_` are skipped (`_SUCCESS`, `_metadata`). Links to
-/// directories are not followed.
+/// in Spark, PyArrow and Hive, names that start with `.` or `_` are skipped (`_SUCCESS`, `_metadata`), and so is a manifest
+/// that lists the others. Links to directories are not followed.
 ///
 /// # Errors
 /// A directory cannot be read, there are no files, or there are several datasets.
@@ -145,12 +146,17 @@ impl FolderContents {
                     self.partition = Some(self.partition.take().map_or_else(|| name.clone(), |first| first.min(name.clone())));
                 }
                 self.search(&path, is_dataset)?;
-            } else if is_file {
+            } else if is_file && !(may_be_manifest(&name) && is_manifest(&path)) {
                 self.files.push(path);
             }
         }
         Ok(())
     }
+}
+
+/// Whether a file of this name may be a manifest: a JSON file, or one without an extension.
+fn may_be_manifest(name: &OsStr) -> bool {
+    extensions(&name.to_string_lossy()).1.is_none_or(|extension| format_of(&extension) == Some("json"))
 }
 
 /// Names that directory readers ignore. `_x=1` is a partition.

@@ -22,6 +22,7 @@ pub mod limits;
 pub mod line_ranges;
 pub mod lines;
 mod list;
+mod manifest;
 mod members;
 mod missing;
 mod names;
@@ -43,6 +44,7 @@ pub use dataset::NamedInput;
 pub use expand::{expand, is_there};
 pub use folder::{Folder, IsDataset};
 pub use input::{Input, inputs};
+pub use manifest::manifest_head;
 pub use names::{IN_PLACE, STANDARD_INPUT, in_brackets, in_command, is_pipe, is_standard_input, shown, standard_output_file};
 pub use output::{Distribution, Outputs, ReadFile, Written, commit, create_file, write_file};
 #[cfg(test)]

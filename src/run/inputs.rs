@@ -347,31 +347,29 @@ impl Inputs {
     }
 }
 
-/// Rejects empty files, which have no format and are usually a mistake. Standard input and other pipes may be empty, if
-/// the program that writes them filtered out everything.
+/// Rejects empty files without a format, which are usually a mistake. Where the name says the format, a program may have written
+/// a file without records: a shard, or what a filter has left. The same goes for pipes.
 ///
 /// # Errors
-/// All inputs are empty, at least one is a file, and neither `--from` nor `--schema` is given.
+/// All inputs are empty, at least one is a file, and neither its name nor `--from` says the format, nor `--schema` the fields;
+/// or the shell has emptied one, because it is the output too.
 fn refuse_empty(inputs: &[Arc<Input>], options: &Options) -> Result<()> {
-    if options.from.is_some()
-        || options.schema.is_some()
-        || !inputs.iter().all(|input| input.is_empty())
-        || inputs.iter().any(|i| is_half(i))
-    {
+    if !inputs.iter().all(|input| input.is_empty()) || inputs.iter().any(|i| is_half(i)) {
         return Ok(());
     }
-    let Some(first) = inputs.iter().find(|input| input.path().is_some() && input.is_regular()) else { return Ok(()) };
+    let files = || inputs.iter().filter(|input| input.path().is_some() && input.is_regular());
+    let Some(first) = files().next() else { return Ok(()) };
     if let (Some(path), Some(output)) = (first.path().and_then(|path| path.canonicalize().ok()), io::standard_output_file())
         && path == output
     {
         let error = Error::usage("standard output is the same file, which the shell has emptied").in_input(first.name().clone());
         return Err(error.help(io::IN_PLACE));
     }
-    let named = first.extension().and_then(|extension| FORMATS.iter().find(|format| format.extensions().contains(&extension)));
-    let likely = named.filter(|format| format.may_be_empty()).map_or("jsonl", |format| format.name());
+    let is_named = |extension| FORMATS.iter().any(|format| format.may_be_empty() && format.extensions().contains(&extension));
+    let is_known = options.from.is_some() || options.schema.is_some();
+    let Some(first) = files().find(|input| !is_known && !input.extension().is_some_and(is_named)) else { return Ok(()) };
     let error = Error::data(if inputs.len() == 1 { "the file is empty" } else { "this and all other inputs are empty" });
-    let options = format!("--from {likely}");
-    let help = Hint::to_read_with(format!("if it is intentionally empty, specify its format: {options}"), options);
+    let help = Hint::to_read_as("if it is intentionally empty, specify its format: --from jsonl", "--from jsonl");
     Err(error.in_input(first.name().clone()).help(help).because(Reason::Empty))
 }
 
@@ -382,12 +380,12 @@ fn is_half(input: &Input) -> bool {
     pairs.flatten().any(|other| std::fs::metadata(path.with_extension(other)).is_ok_and(|found| found.len() > 0))
 }
 
-/// Adds a notice for empty files among others. Shards may be empty, if there are more of them than records.
+/// Adds a notice for empty files. Shards may be empty, if there are more of them than records.
 ///
 /// # Errors
 /// There is an empty file, under `--strict`.
 fn note_empty(inputs: &[Arc<Input>], options: &Options) -> Result<()> {
-    if options.from.is_some() || options.schema.is_some() || inputs.iter().all(|input| input.is_empty()) {
+    if options.from.is_some() || options.schema.is_some() {
         return Ok(());
     }
     let empty = || inputs.iter().filter(|input| input.is_empty() && input.is_regular() && !input.is_shard() && !is_half(input));

@@ -2,7 +2,7 @@
 
 use super::sink::Counts;
 use crate::error::{Error, Result};
-use crate::io::{Distribution, Outputs, Written};
+use crate::io::{Distribution, Outputs, Written, manifest_head};
 use crate::options::Options;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -80,11 +80,7 @@ impl Manifest {
                 lines.push(json!({"name": name, "format": format, "records": records, "bytes": size, "sha256": sha256}).to_string());
             }
         }
-        let list = format!(
-            "{{\n  \"records\": {},\n  \"bytes\": {nbytes},\n  \"files\": [\n    {}\n  ]\n}}\n",
-            counts.records_out,
-            lines.join(",\n    ")
-        );
+        let list = format!("{}    {}\n  ]\n}}\n", manifest_head(counts.records_out, nbytes), lines.join(",\n    "));
         let mut file = self.output.create_report()?;
         file.write_all(list.as_bytes()).map_err(|e| Error::io(self.output.name(), "cannot write", &e))
     }

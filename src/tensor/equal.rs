@@ -1,4 +1,5 @@
-//! Equality: the same rows, including nulls. Floats are equal if their bits are equal or both are NaN.
+//! Equality: the same rows, including nulls. Floats are equal if their bits are equal or both are NaN, or if they are
+//! within a tolerance.
 
 use super::{RowPartition, Tensor, row_of};
 use arrow_array::cast::AsArray;
@@ -6,11 +7,37 @@ use arrow_array::types::{Float16Type, Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef, downcast_integer, downcast_primitive};
 use arrow_schema::DataType;
 
+/// How far two floats may be apart: `|a - b| <= absolute + relative * |b|`, as in `numpy.isclose` with `equal_nan=True`.
+#[derive(Clone, Copy, Debug)]
+pub struct Tolerance {
+    /// The factor of `|b|`.
+    pub relative: f64,
+    /// What is allowed even beside 0.
+    pub absolute: f64,
+}
+
+impl Tolerance {
+    fn allows(&self, a: f64, b: f64) -> bool {
+        let are_near = || a.is_finite() && b.is_finite() && (a - b).abs() <= self.absolute + self.relative * b.abs();
+        are_identical(a, b) || a == b || are_near()
+    }
+}
+
+/// Whether two floats have the same bits, or both are NaN.
+fn are_identical(a: f64, b: f64) -> bool {
+    a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
+}
+
 impl Tensor {
     /// The first row in which two tensors differ; `None` if they are equal. Both must have the same type and number of
     /// rows. Whole columns are compared first. O(values).
     pub fn first_difference(&self, other: &Tensor) -> Option<usize> {
-        (self.equal_rows(other)..self.nrows()).find(|row| !self.rows_equal(*row, other, *row))
+        self.first_difference_beyond(other, None)
+    }
+
+    /// As [`Tensor::first_difference`], but floats may be apart by the tolerance, if there is one.
+    pub fn first_difference_beyond(&self, other: &Tensor, tolerance: Option<Tolerance>) -> Option<usize> {
+        (self.equal_rows(other)..self.nrows()).find(|row| !self.rows_near(*row, other, *row, tolerance))
     }
 
     /// A number of leading rows that are equal, found by comparing whole columns. The row after them may be
@@ -39,16 +66,25 @@ impl Tensor {
     /// Whether row `a` of this tensor equals row `b` of `other`. NaNs are equal to each other; 0.0 and -0.0 are not.
     /// O(values of the row).
     pub fn rows_equal(&self, a: usize, other: &Tensor, b: usize) -> bool {
-        self.matches::<true>(a, other, b)
+        self.matches(a, other, b, are_identical)
+    }
+
+    /// As [`Tensor::rows_equal`], but floats may be apart by the tolerance, if there is one.
+    pub fn rows_near(&self, a: usize, other: &Tensor, b: usize, tolerance: Option<Tolerance>) -> bool {
+        match tolerance {
+            Some(tolerance) => self.matches(a, other, b, |a, b| tolerance.allows(a, b)),
+            None => self.rows_equal(a, other, b),
+        }
     }
 
     /// Whether row `a` of this tensor is the same key as row `b` of `other`. As [`Tensor::rows_equal`], but 0.0 and -0.0
     /// are equal, as they are in sorting. O(values of the row).
     pub fn keys_equal(&self, a: usize, other: &Tensor, b: usize) -> bool {
-        self.matches::<false>(a, other, b)
+        self.matches(a, other, b, |a, b| are_identical(a, b) || a == b)
     }
 
-    fn matches<const EXACT: bool>(&self, a: usize, other: &Tensor, b: usize) -> bool {
+    /// `are_equal`: whether two floats are.
+    fn matches(&self, a: usize, other: &Tensor, b: usize, are_equal: impl Fn(f64, f64) -> bool + Copy) -> bool {
         let valid = |t: &Tensor, row: usize| match t {
             Tensor::Leaf(array) => !array.is_null(row),
             Tensor::List(list) => list.validity.as_ref().is_none_or(|v| v.is_valid(row)),
@@ -61,19 +97,19 @@ impl Tensor {
             _ => return false,
         }
         match (self, other) {
-            (Tensor::Leaf(x), Tensor::Leaf(y)) => values_match::<EXACT>(x, a, y, b),
+            (Tensor::Leaf(x), Tensor::Leaf(y)) => values_match(x, a, y, b, are_equal),
             (Tensor::List(x), Tensor::List(y)) => {
                 let same_length = x.partition.row_length(a) == y.partition.row_length(b);
-                same_length && pairs(&x.partition, a, &y.partition, b).all(|(i, j)| x.values.matches::<EXACT>(i, &y.values, j))
+                same_length && pairs(&x.partition, a, &y.partition, b).all(|(i, j)| x.values.matches(i, &y.values, j, are_equal))
             }
             (Tensor::Struct(x), Tensor::Struct(y)) => {
-                x.fields.len() == y.fields.len() && x.fields.iter().zip(&y.fields).all(|(f, g)| f.matches::<EXACT>(a, g, b))
+                x.fields.len() == y.fields.len() && x.fields.iter().zip(&y.fields).all(|(f, g)| f.matches(a, g, b, are_equal))
             }
             (Tensor::Sparse(x), Tensor::Sparse(y)) => {
                 x.shape_of(a) == y.shape_of(b)
                     && x.entries().row_length(a) == y.entries().row_length(b)
                     && pairs(x.entries(), a, y.entries(), b)
-                        .all(|(i, j)| x.index_of(i) == y.index_of(j) && values_match::<EXACT>(x.values(), i, y.values(), j))
+                        .all(|(i, j)| x.index_of(i) == y.index_of(j) && values_match(x.values(), i, y.values(), j, are_equal))
             }
             _ => false,
         }
@@ -112,15 +148,12 @@ fn texts<T: PartialEq>(x: impl Iterator<Item = T>, y: impl Iterator<Item = T>) -
     x.zip(y).take_while(|(a, b)| a == b).count()
 }
 
-fn values_match<const EXACT: bool>(x: &ArrayRef, a: usize, y: &ArrayRef, b: usize) -> bool {
+fn values_match(x: &ArrayRef, a: usize, y: &ArrayRef, b: usize, are_equal: impl Fn(f64, f64) -> bool) -> bool {
     if x.is_null(a) || y.is_null(b) {
         return x.is_null(a) && y.is_null(b);
     }
     macro_rules! floats {
-        ($t:ty) => {{
-            let (p, q) = (x.as_primitive::<$t>().value(a), y.as_primitive::<$t>().value(b));
-            p.to_bits() == q.to_bits() || (p.is_nan() && q.is_nan()) || (!EXACT && p == q)
-        }};
+        ($t:ty) => {{ are_equal(x.as_primitive::<$t>().value(a).into(), y.as_primitive::<$t>().value(b).into()) }};
     }
     macro_rules! integers {
         ($t:path) => {

@@ -3,12 +3,14 @@
 use super::verb::{Bound, Example, Flow, Operator, Report, Verb, Verdict};
 use crate::chunk::{Chunk, Fault, Origin};
 use crate::error::{Error, Result};
+use crate::message;
 use crate::notice::Notices;
 use crate::options::Options;
 use crate::path::FieldPath;
 use crate::printable::{counted, one_line, size_left_out};
 use crate::schema::{Element, Field, Schema};
 use crate::tensor::{Tensor, row_of};
+use serde_json::{Value, json};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -31,7 +33,7 @@ of bounds. Sparse tensors whose indices are unsorted or repeated are reported to
 that cause only a notice in other verbs are also reported: an Arrow stream without its end marker, bytes after compressed data, columns with the \
 same name.
 
-Prints the errors and the number of records. The exit code is 1 if there are errors or, with --max-errors N, if there are more than N.";
+Prints the errors and the number of records, with --messages json as one JSON object. The exit code is 1 if there are errors or, with --max-errors N, if there are more than N.";
     const EXAMPLES: &'static [Example] = &[
         Example { about: "a valid file", args: "validate", input: "{\"id\": 1}\n{\"id\": 2}\n", output: "2 records, no problems found\n" },
         Example {
@@ -44,7 +46,7 @@ Prints the errors and the number of records. The exit code is 1 if there are err
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let (allowed, notices) = (options.max_errors.unwrap_or(0), options.notices.clone());
-        let findings = Findings { schema: schema.clone(), allowed, notices, ..Findings::default() };
+        let findings = Findings { schema: schema.clone(), allowed, notices, is_json: options.json_messages, ..Findings::default() };
         Ok(Bound { schema: Arc::new(Schema::default()), operator: Operator::Report(Box::new(findings)) })
     }
 }
@@ -56,16 +58,19 @@ struct Findings {
     bad: u64,
     bytes_lost: u64,
     unordered: u64,
-    lines: Vec<String>,
+    /// The first errors.
+    errors: Vec<Error>,
     allowed: u64,
+    /// Whether the report is JSON.
+    is_json: bool,
     /// Problems that other verbs report as notices.
     notices: Notices,
 }
 
 impl Findings {
     fn note(&mut self, error: &Error) {
-        if self.lines.len() < SHOWN {
-            self.lines.push(error.to_string());
+        if self.errors.len() < SHOWN {
+            self.errors.push(error.clone());
         }
     }
 
@@ -106,11 +111,7 @@ impl Report for Findings {
     fn fault(&mut self, fault: &Fault) {
         self.bad += 1;
         self.bytes_lost += fault.length;
-        // Only the message is listed, without the hint.
-        let text = fault.error.to_string();
-        if self.lines.len() < SHOWN {
-            self.lines.push(text.lines().next().unwrap_or_default().to_owned());
-        }
+        self.note(&fault.error);
     }
 
     fn push(&mut self, chunk: &Chunk, _: &mut dyn Write) -> Result<Flow> {
@@ -125,18 +126,39 @@ impl Report for Findings {
 
     fn finish(&mut self, out: &mut dyn Write) -> Result<Verdict> {
         let notices = self.notices.take();
-        let noted = notices.len() as u64;
-        self.lines.extend(notices.iter().map(|notice| one_line(notice).into_owned()));
-        let mut text = self.lines.join("\n");
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        let found = self.bad + self.unordered + noted;
-        if found > self.lines.len() as u64 {
-            text.push_str(&format!("and {} more\n", found - self.lines.len() as u64));
+        let found = self.bad + self.unordered + notices.len() as u64;
+        let text = if self.is_json { self.json(&notices) } else { self.text(&notices) };
+        writeln!(out, "{text}").map_err(|e| Error::io("output", "cannot write", &e))?;
+        Ok(if found > self.allowed { Verdict::Bad } else { Verdict::Good })
+    }
+}
+
+impl Findings {
+    /// The number of errors that are not listed.
+    fn nleft_out(&self) -> u64 {
+        (self.bad + self.unordered).saturating_sub(self.errors.len() as u64)
+    }
+
+    fn json(&self, notices: &[String]) -> String {
+        let errors = self.errors.iter().map(|error| Value::Object(message::parts(error)));
+        let findings: Vec<Value> = errors.chain(notices.iter().map(|notice| json!({"message": notice}))).collect();
+        let report = json!({
+            "records": self.records, "bad_records": self.bad, "bytes_lost": self.bytes_lost, "not_in_order": self.unordered,
+            "findings": findings, "left_out": self.nleft_out(),
+        });
+        message::line(&report)
+    }
+
+    fn text(&self, notices: &[String]) -> String {
+        // Only the message is listed, without the hint.
+        let error_line = |error: &Error| error.to_string().lines().next().unwrap_or_default().to_owned();
+        let mut lines: Vec<String> = self.errors.iter().map(error_line).collect();
+        lines.extend(notices.iter().map(|notice| one_line(notice).into_owned()));
+        if self.nleft_out() > 0 {
+            lines.push(format!("and {} more", self.nleft_out()));
         }
         let mut parts = vec![counted(self.records, if self.bad > 0 { "valid record" } else { "record" })];
-        if found == 0 {
+        if self.bad + self.unordered == 0 && notices.is_empty() {
             parts.push("no problems found".to_owned());
         }
         if self.bad > 0 {
@@ -145,10 +167,10 @@ impl Report for Findings {
         if self.unordered > 0 {
             parts.push(format!("{} not in order", counted(self.unordered, "sparse tensor")));
         }
-        if noted > 0 {
-            parts.push(counted(noted, "other finding"));
+        if !notices.is_empty() {
+            parts.push(counted(notices.len() as u64, "other finding"));
         }
-        writeln!(out, "{text}{}", parts.join(", ")).map_err(|e| Error::io("output", "cannot write", &e))?;
-        Ok(if found > self.allowed { Verdict::Bad } else { Verdict::Good })
+        lines.push(parts.join(", "));
+        lines.join("\n")
     }
 }

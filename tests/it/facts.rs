@@ -67,7 +67,7 @@ fn arrow_to_arrow_keeps_every_fact() {
     let here = folder.path();
     let batch = batch();
     write_arrow(&here.join("a.arrow"), &batch);
-    for line in ["convert a.arrow", "filter 'id > 0' a.arrow", "head 5 a.arrow"] {
+    for line in ["convert a.arrow", "filter 'id > 0' a.arrow", "head 5 a.arrow", "map 'id = id; list = list' a.arrow"] {
         let outcome = done(shell(&format!("tatter {line} -o b.arrow"), here, b""));
         let (schema, batches) = read_arrow(&here.join("b.arrow"));
         assert_eq!(schema, batch.schema(), "{line}");

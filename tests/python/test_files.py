@@ -179,6 +179,16 @@ def test_empty_shards_are_not_told(tmp_path):
         assert len(look()) == 1
 
 
+def test_a_manifest_is_not_one_of_the_files(tmp_path):
+    td.write({"x": [1, 2, 3]}, tmp_path / "a@2.json", manifest=tmp_path / "manifest.json")
+    (tmp_path / "manifest.json").rename(tmp_path / "FILES")
+    td.write({"x": [1, 2, 3]}, tmp_path / "a@2.json", manifest=tmp_path / "manifest.json")
+    assert td.read(tmp_path).to_arrow().num_rows == 3
+    names = ["a-00000-of-00002.json", "a-00001-of-00002.json"]
+    assert [os.path.basename(name) for name in expand([str(tmp_path)])] == names
+    assert [os.path.basename(file.name) for file in find([str(tmp_path)])] == names
+
+
 def test_values_in_names_of_folders_are_told(tmp_path):
     for value in "xy":
         (tmp_path / f"p={value}").mkdir()

@@ -1,7 +1,7 @@
 #!/bin/sh
 # run.sh TATTER [NAME...]: common libraries read what tatter writes, and tatter reads what they write.
 # run.sh TATTER differential [--calls N] [--seed S]: random function calls in tatter and TensorFlow; see differential.py.
-# Creates its own Python environment (READERS_VENV, or target/readers-venv) from PyPI. NAMEs select suites: arrow facts jsonl numpy samples tfrecord.
+# Creates its own Python environment (READERS_VENV, or target/readers-venv) from PyPI. NAMEs select suites: arrow csv facts jsonl numpy samples tfrecord.
 # The suites `containers` and `tfds` have packages of their own and run only if they are named.
 # Paddle's functions are called in a separate environment (PADDLE_VENV, or target/paddle-venv), and left out if it cannot be created.
 set -eu

@@ -6,7 +6,7 @@ import time
 
 from harness import Harness
 
-SUITES = ["arrow", "facts", "jsonl", "numpy", "samples", "tfrecord"]
+SUITES = ["arrow", "csv", "facts", "jsonl", "numpy", "samples", "tfrecord"]
 
 
 def main():

@@ -263,7 +263,7 @@ impl Decoder {
                 if number > first {
                     raw.push(self.dialect.delimiter);
                 }
-                self.dialect.quote(fields.cell(number), nfields == 1, &mut raw);
+                self.dialect.quote(fields.cell(number), fields.is_quoted_empty(number), &mut raw);
             }
         }
         Fault { error, length: raw.len() as u64 + 1, raw: Some(raw), kept }
@@ -330,12 +330,23 @@ struct Cells<'a> {
 }
 
 impl Cells<'_> {
+    /// The index in the block of the field of a row.
+    #[inline]
+    fn index(&self, row: usize) -> usize {
+        self.fields.of_record(row).0 + self.number
+    }
+
+    /// Whether a field is the text `""`.
+    fn is_quoted_empty(&self, row: usize) -> bool {
+        self.fields.is_quoted_empty(self.index(row))
+    }
+
     /// The row and the text of each field; `None` for one that is null because it was invalid.
     #[inline]
     fn iter(&self) -> impl Iterator<Item = (usize, Option<&[u8]>)> + Clone {
         let has_nulled = !self.nulled.is_empty();
         self.rows.iter().map(move |row| {
-            let cell = || self.fields.cell(self.fields.of_record(*row).0 + self.number);
+            let cell = || self.fields.cell(self.index(*row));
             (*row, if has_nulled && self.nulled.contains(row) { None } else { Some(cell()) })
         })
     }
@@ -404,6 +415,8 @@ impl ColumnReader {
         let nrows = cells.rows.len();
         let (mut values, mut valid) = (Values::new(dtype, self.floats, nrows), Vec::with_capacity(nrows));
         let is_utf8 = cells.fields.is_utf8();
+        // A column that has been null so far is one of text if this is in it.
+        let is_text = matches!(dtype, DType::String | DType::Bytes | DType::Null);
         // No word that means null is written as most values are.
         let mut probe = Values::new(dtype, self.floats, 0);
         let is_quick = dialect.nulls.iter().all(|word| !probe.is_quick(word.as_bytes()));
@@ -413,7 +426,8 @@ impl ColumnReader {
                 valid.resize(valid.len() + values.extend_quick(&mut rest, is_utf8), true);
             }
             let Some((row, cell)) = rest.next() else { break };
-            let pushed = match self.not_null(row, cell, dialect.is_null(cell.unwrap_or_default()), note) {
+            let is_null = dialect.is_null(cell.unwrap_or_default()) && !(is_text && cells.is_quoted_empty(row));
+            let pushed = match self.not_null(row, cell, is_null, note) {
                 Some(cell) => match values.push(cell) {
                     Ok(()) => true,
                     Err(_) if dialect.is_missing(cell) => self.not_null(row, Some(cell), true, note).is_some(),

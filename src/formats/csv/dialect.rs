@@ -24,21 +24,20 @@ pub struct Dialect {
 }
 
 impl Dialect {
-    /// Appends a field, quoted if needed.
-    pub fn quote(&self, cell: &[u8], is_alone: bool, out: &mut Vec<u8>) {
+    /// Appends a field, quoted if needed, and if it is empty and `quotes_empty`.
+    pub fn quote(&self, cell: &[u8], quotes_empty: bool, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(cell);
-        self.quote_from(start, is_alone, out);
+        self.quote_from(start, quotes_empty, out);
     }
 
-    /// Quotes the field that starts at `start`, if needed.
-    pub fn quote_from(&self, start: usize, is_alone: bool, out: &mut Vec<u8>) {
+    /// Quotes the field that starts at `start`, if needed, and if it is empty and `quotes_empty`.
+    pub fn quote_from(&self, start: usize, quotes_empty: bool, out: &mut Vec<u8>) {
         let Some(quote) = self.quote else { return };
         let cell = &out[start..];
         let is_special = |b: &u8| matches!(b, b'\n' | b'\r') || *b == self.delimiter || *b == quote;
-        // A record with a single empty field would be a blank line.
         // Quotes keep U+FEFF at the start of the output from being dropped as a byte order mark.
-        let needs_quotes = cell.iter().any(is_special) || cell.starts_with("\u{feff}".as_bytes()) || (is_alone && cell.is_empty());
+        let needs_quotes = cell.iter().any(is_special) || cell.starts_with("\u{feff}".as_bytes()) || (quotes_empty && cell.is_empty());
         if !needs_quotes {
             return;
         }
@@ -93,7 +92,7 @@ impl Dialect {
         Ok(self)
     }
 
-    /// Whether a field is null.
+    /// Whether a field is null, unless it is text written as `""`.
     #[inline]
     pub fn is_null(&self, cell: &[u8]) -> bool {
         self.nulls.iter().any(|word| word.as_bytes() == cell)

@@ -11,12 +11,15 @@ const MAX_COLUMNS: usize = 100_000;
 /// What is wrong with `"a" b`.
 pub const MISQUOTED: &str = "text after the closing quote of a field";
 
+/// The position of a field written as `""`, which is text where a field of no characters is null: behind every block.
+const QUOTED_EMPTY: (u32, u32) = (u32::MAX, u32::MAX);
+
 /// The fields of a block of records.
 #[derive(Debug, Default)]
 pub struct Fields {
     /// The records. The contents of quoted fields have been moved to the start of their record.
     block: Block,
-    /// Where each field starts and ends in the bytes of the block.
+    /// Where each field starts and ends in the bytes of the block; [`QUOTED_EMPTY`] for `""`.
     spans: Vec<(u32, u32)>,
     /// For each record, the end of its fields in `spans`.
     ends: Vec<usize>,
@@ -114,7 +117,12 @@ impl Fields {
     #[inline(always)]
     pub fn cell(&self, number: usize) -> &[u8] {
         let (start, end) = self.spans[number];
-        &self.block.bytes[start as usize..end as usize]
+        self.block.bytes.get(start as usize..end as usize).unwrap_or_default()
+    }
+
+    /// Whether a field, given its index in the block, is written as `""`.
+    pub fn is_quoted_empty(&self, number: usize) -> bool {
+        self.spans[number] == QUOTED_EMPTY
     }
 }
 
@@ -159,6 +167,7 @@ fn equal_bytes(word: u64, byte: u8) -> u64 {
 /// Splits records with quoted fields.
 struct Quoted {
     core: csv_core::Reader,
+    quote: u8,
     /// The contents of the fields, and where they end; kept, because making room writes zeros.
     cells: Vec<u8>,
     ends: Vec<usize>,
@@ -171,7 +180,7 @@ impl Quoted {
         let mut core = builder.delimiter(dialect.delimiter).quote(quote).quoting(dialect.quote.is_some()).build();
         // It drops a byte order mark at the start of what it reads.
         core.read_record(b"\n", &mut [], &mut []);
-        Quoted { core, cells: Vec::new(), ends: Vec::new() }
+        Quoted { core, quote, cells: Vec::new(), ends: Vec::new() }
     }
 
     /// Appends the position of each field, and moves the contents of all to the start of the record, which begins at
@@ -191,10 +200,17 @@ impl Quoted {
             return false;
         }
         let (nbytes, nfields) = (nbytes + more, nfields + last);
-        let ends = &self.ends[..nfields];
-        record[..nbytes].copy_from_slice(&self.cells[..nbytes]);
-        let starts = std::iter::once(0).chain(ends.iter().copied());
-        spans.extend(starts.zip(ends).map(|(from, to)| ((start + from) as u32, (start + to) as u32)));
+        let (ends, cells) = (&self.ends[..nfields], &self.cells[..nbytes]);
+        let (mut from, mut written) = (0, 0);
+        for to in ends {
+            let is_quoted = record.get(written) == Some(&self.quote);
+            spans.push(if is_quoted && from == *to { QUOTED_EMPTY } else { ((start + from) as u32, (start + to) as u32) });
+            // In the record, quotes stand around it, and each of its own twice, and the delimiter follows.
+            let own = cells.get(from..*to).unwrap_or_default();
+            written += own.len() + if is_quoted { 3 + memchr::memchr_iter(self.quote, own).count() } else { 1 };
+            from = *to;
+        }
+        record[..nbytes].copy_from_slice(cells);
         true
     }
 }
@@ -203,6 +219,22 @@ impl Quoted {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn quoted_empty_fields() {
+        for (record, expected) in [
+            ("\"\"", vec![true]),
+            ("a,\"\",,\"b\",\"\"", vec![false, true, false, false, true]),
+            (",\"x\"\"\"\"y,\",\"\",z\"z,,\"\"", vec![false, false, true, false, false, true]),
+            ("\"\"\"\",\"\",", vec![false, true, false]),
+        ] {
+            let dialect = Dialect::of(&crate::options::CsvOptions::default(), b',');
+            let mut spans = Vec::new();
+            let mut bytes = format!("--{record}").into_bytes();
+            assert!(Quoted::new(&dialect).split(&mut bytes[2..], 2, &mut spans));
+            assert_eq!(spans.iter().map(|span| *span == QUOTED_EMPTY).collect::<Vec<_>>(), expected, "{record}");
+        }
+    }
 
     proptest! {
         #[test]

@@ -92,6 +92,8 @@ struct ColumnSeen {
     /// An empty field, which is an empty list, null or text, depending on the rest of the column.
     empty: Option<First>,
     is_empty_null: bool,
+    /// Whether a field is `""` where an empty one is null: it is text, or null in a column of other values.
+    has_quoted_empty: bool,
     has_nulls: bool,
     has_null_items: bool,
     is_list: bool,
@@ -118,6 +120,7 @@ impl ColumnSeen {
             infinite: None,
             empty: None,
             is_empty_null: true,
+            has_quoted_empty: false,
             has_nulls: false,
             has_null_items: false,
             is_list: false,
@@ -189,6 +192,7 @@ impl ColumnSeen {
         self.infinite = earlier(&mut self.infinite, &other.infinite);
         self.empty = earlier(&mut self.empty, &other.empty);
         self.is_empty_null &= other.is_empty_null;
+        self.has_quoted_empty |= other.has_quoted_empty;
         self.has_nulls |= other.has_nulls;
         self.has_null_items |= other.has_null_items;
         self.is_list |= other.is_list;
@@ -244,7 +248,8 @@ impl ColumnSeen {
             (false, false) => dtype.to_owned(),
         };
         let has_missing = self.guesses_nulls && self.firsts[CellKind::Missing as usize].is_some();
-        let others = clash.others.as_ref().map(|dtype| typed(&dtype.to_string(), is_optional || has_missing));
+        let is_optional_number = is_optional || has_missing || self.has_quoted_empty;
+        let others = clash.others.as_ref().map(|dtype| typed(&dtype.to_string(), is_optional_number));
         ClashingColumn { name: self.name.clone(), text: typed("string", is_optional), others, clash }
     }
 
@@ -273,6 +278,7 @@ impl ColumnSeen {
         let kinds: Vec<CellKind> = KINDS.into_iter().filter(is_typed).collect();
         let at = |kind: CellKind| self.first(kind).map_or_else(String::new, |first| first.place(several));
         let dtype = match kinds.as_slice() {
+            [] if self.has_quoted_empty && !self.is_list => DType::String,
             [] => DType::Null,
             [CellKind::Bool] => DType::Bool,
             [CellKind::Text] => DType::String,
@@ -331,10 +337,11 @@ impl ColumnSeen {
             }
         };
         let dims = if self.holds_lists() { vec![Dim::UNIFORM] } else { Vec::new() };
+        let quoted_nulls = self.has_quoted_empty && dtype != DType::String && !self.is_list;
         Ok(Type {
             element: Element::Value(dtype),
             dims,
-            optional: self.has_null_fields() || self.missing().is_some(),
+            optional: self.has_null_fields() || self.missing().is_some() || quoted_nulls,
             with_nulls: self.is_list && self.has_null_items,
         })
     }
@@ -403,7 +410,9 @@ pub fn observe(fields: &Fields, misfits: &HashSet<usize>, names: &Arc<Vec<String
         }
         for (number, column) in columns.iter_mut().enumerate().filter(|(number, _)| looked_at[*number]) {
             let cell = fields.cell(first + number);
-            if cell.is_empty() {
+            if fields.is_quoted_empty(first + number) && dialect.is_null(cell) {
+                column.has_quoted_empty = true;
+            } else if cell.is_empty() {
                 column.empty.get_or_insert_with(|| First { part: 0, line, text: Vec::new(), input: fields.input().clone() });
                 column.is_empty_null &= dialect.is_null(cell);
             } else if dialect.is_null(cell) {

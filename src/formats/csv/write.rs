@@ -202,6 +202,8 @@ struct Column<'a> {
     validity: Option<NullBuffer>,
     /// Whether no field needs quotes.
     is_plain: bool,
+    /// Whether an empty field is quoted unless it is null: text, and what would be an empty line.
+    quotes_empty: bool,
 }
 
 /// What a row of a column is.
@@ -236,21 +238,36 @@ impl RecordEncoder {
             Tensor::Struct(_) => return Err(Error::internal("a column of structures")),
         };
         // Lists contain the separator, which can be special, and a lone field can be empty.
+        let quotes_empty = is_alone || matches!((&shape, &texts), (Shape::Value, Texts::Strings(_) | Texts::Bytes(_)));
         let is_plain = matches!(shape, Shape::Value) && texts.is_plain() && !is_alone && self.dialect.is_outside_numbers();
         let validity = tensor.validity().filter(|validity| validity.null_count() > 0);
-        Ok(Column { field, shape, texts, validity, is_plain })
+        Ok(Column { field, shape, texts, validity, is_plain, quotes_empty })
+    }
+
+    /// Appends the field of a row.
+    fn put(&self, column: &Column, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        let start = out.len();
+        let is_null = matches!((&column.shape, &column.texts), (Shape::Value, Texts::Null))
+            || column.validity.as_ref().is_some_and(|validity| validity.is_null(row));
+        self.put_text(column, row, is_null, out)?;
+        if !column.is_plain {
+            self.dialect.quote_from(start, column.quotes_empty && !is_null, out);
+        }
+        Ok(())
     }
 
     /// Appends the field of a row, without quotes.
-    fn put(&self, column: &Column, row: usize, out: &mut Vec<u8>) -> Result<()> {
+    fn put_text(&self, column: &Column, row: usize, is_null: bool, out: &mut Vec<u8>) -> Result<()> {
         let null = self.dialect.nulls.first().map_or("", String::as_str);
-        let is_null = column.validity.as_ref().is_some_and(|validity| validity.is_null(row));
         match &column.shape {
-            Shape::Value if is_null || matches!(column.texts, Texts::Null) => out.extend_from_slice(null.as_bytes()),
+            Shape::Value if is_null => out.extend_from_slice(null.as_bytes()),
             Shape::Value => {
                 let start = out.len();
                 column.texts.put(row, out)?;
-                self.check_word(&out[start..])?;
+                // Text without characters is written as `""`.
+                if out.len() > start {
+                    self.check_word(&out[start..])?
+                }
             }
             _ if is_null && null.is_empty() => {
                 return Err(Error::data("a null list would read back as an empty one").help("choose a string for null: --nulls NA"));
@@ -353,11 +370,7 @@ impl Encode for RecordEncoder {
                 if number > 0 {
                     out.push(self.dialect.delimiter);
                 }
-                let start = out.len();
                 self.put(column, row, &mut out).map_err(|e| e.at_row(row).in_field(quoted(&column.field.name)))?;
-                if !column.is_plain {
-                    self.dialect.quote_from(start, is_alone, &mut out);
-                }
             }
             out.push(b'\n');
         }

@@ -56,18 +56,32 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
             return Err(error);
         }
     }
-    let (Some(features), Some(label)) = (features, schema.index_of(LABEL)) else {
-        let missing = if features.is_none() { "a sparse field with one axis" } else { "a field called label" };
-        return Err(Error::usage(format!("libsvm needs {missing}")).help(if features.is_none() {
-            "make one: to-sparse"
-        } else {
-            "rename a field (rename y=label) or add one (map label=0)"
-        }));
-    };
+    if schema.fields.is_empty() {
+        // An input without a line says nothing of fields, and has no line to write.
+        return Ok(Box::new(LineWriter::new(Arc::new(NoLines), Vec::new())));
+    }
+    let (Some(features), Some(label)) = (features, schema.index_of(LABEL)) else { return Err(lacks(features.is_some())) };
     dense_shape::note(&schema.fields[features], "libsvm", options)?;
     let base = options.index_base.or_else(|| schema.facts.metadata.get(INDEX_BASE)?.parse().ok()).unwrap_or(1);
     let encoder = Arc::new(LineEncoder { label, qid: schema.index_of(QID), features, schema: schema.clone(), base });
     Ok(Box::new(LineWriter::new(encoder, Vec::new())))
+}
+
+/// The error for records without one of the fields.
+fn lacks(has_features: bool) -> Error {
+    match has_features {
+        false => Error::usage("libsvm needs a sparse field with one axis").help("make one: to-sparse"),
+        true => Error::usage("libsvm needs a field called label").help("rename a field (rename y=label) or add one (map label=0)"),
+    }
+}
+
+/// Encodes no records, whose fields are not known.
+struct NoLines;
+
+impl Encode for NoLines {
+    fn encode(&self, chunk: Chunk) -> Result<Encoded> {
+        if chunk.nrows == 0 { Ok(Box::new(Vec::<u8>::new())) } else { Err(lacks(false)) }
+    }
 }
 
 impl LineEncoder {

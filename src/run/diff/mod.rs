@@ -17,6 +17,7 @@ use crate::options::{OnError, Options};
 use crate::path::quoted;
 use crate::printable::{counted, in_json, one_line, shell_word};
 use crate::schema::{Field, Schema, Type, unify};
+use crate::tensor::equal::Tolerance;
 use crate::tensor::{RowPartition, Tensor};
 use crate::verbs::Verdict;
 use std::borrow::Cow;
@@ -28,12 +29,20 @@ use std::sync::Arc;
 /// Maximum length of a printed value, in characters.
 const VALUE_CHARS: usize = 120;
 
-/// Compares two datasets and writes the first difference to `-o`, or to `out`. `values_only` ignores everything that the files declare
-/// besides values.
+/// What counts as a difference.
+#[derive(Clone, Copy, Debug)]
+pub struct Comparison {
+    /// Ignores everything that the files declare besides values.
+    pub values_only: bool,
+    /// How far floats may be apart.
+    pub tolerance: Option<Tolerance>,
+}
+
+/// Compares two datasets and writes the first difference to `-o`, or to `out`.
 ///
 /// # Errors
 /// One of them cannot be read; writing fails.
-pub fn run(a: &OsStr, b: &OsStr, values_only: bool, options: &Options, out: &mut dyn Write) -> Result<Verdict> {
+pub fn run(a: &OsStr, b: &OsStr, comparison: Comparison, options: &Options, out: &mut dyn Write) -> Result<Verdict> {
     if a == "-" && b == "-" {
         return Err(Error::usage("only one of the two can be standard input"));
     }
@@ -55,8 +64,8 @@ pub fn run(a: &OsStr, b: &OsStr, values_only: bool, options: &Options, out: &mut
         Ok(schema) => {
             let schema = Arc::new(schema);
             let (mut left, mut right) = (Side::new(left, a, &schema, options), Side::new(right, b, &schema, options));
-            match first_difference(&mut left, &mut right, &schema)? {
-                None if !values_only => facts::difference(&schemas.0, &schemas.1, [&left.shown(), &right.shown()]),
+            match first_difference(&mut left, &mut right, &schema, comparison.tolerance)? {
+                None if !comparison.values_only => facts::difference(&schemas.0, &schemas.1, [&left.shown(), &right.shown()]),
                 found => found,
             }
         }
@@ -127,7 +136,7 @@ fn shown(name: &str) -> Cow<'_, str> {
     if name == "-" { Cow::Borrowed(STANDARD_INPUT) } else { one_line(name) }
 }
 
-fn first_difference(left: &mut Side, right: &mut Side, schema: &Schema) -> Result<Option<String>> {
+fn first_difference(left: &mut Side, right: &mut Side, schema: &Schema, tolerance: Option<Tolerance>) -> Result<Option<String>> {
     let mut record = 1;
     loop {
         match (left.fill()?, right.fill()?) {
@@ -142,12 +151,12 @@ fn first_difference(left: &mut Side, right: &mut Side, schema: &Schema) -> Resul
         let nrows = a.nrows().min(b.nrows());
         let (first, second) = (a.take(nrows), b.take(nrows));
         let differing = (0..schema.fields.len())
-            .filter_map(|field| first.columns[field].first_difference(&second.columns[field]).map(|row| (row, field)))
+            .filter_map(|field| first.columns[field].first_difference_beyond(&second.columns[field], tolerance).map(|row| (row, field)))
             .min();
         if let Some((row, field)) = differing {
             let (index, field) = (field, &schema.fields[field]);
             let at = At { path: quoted(&field.name), ty: &field.ty };
-            let found = descend(at, (&first.columns[index], row), (&second.columns[index], row));
+            let found = descend(at, (&first.columns[index], row), (&second.columns[index], row), tolerance);
             let record = record + row as u64;
             return Ok(Some(format!(
                 "record {record}: {}\n  {}: {}\n  {}: {}\n",
@@ -177,24 +186,24 @@ struct ValueDifference {
 type Row<'a> = (&'a Tensor, usize);
 
 /// Descends from two rows that differ to the innermost values that differ.
-fn descend(at: At, a: Row, b: Row) -> ValueDifference {
+fn descend(at: At, a: Row, b: Row, tolerance: Option<Tolerance>) -> ValueDifference {
     let valid = |(tensor, row): Row| tensor.validity().is_none_or(|v| v.is_valid(row));
     if valid(a) && valid(b) {
         match (a.0, b.0) {
             (Tensor::List(x), Tensor::List(y)) if x.partition().row_length(a.1) == y.partition().row_length(b.1) => {
                 let values = |p: &RowPartition, row| p.range(row);
                 let pairs = values(x.partition(), a.1).zip(values(y.partition(), b.1));
-                if let Some((index, (i, j))) = pairs.enumerate().find(|(_, (i, j))| !x.values().rows_equal(*i, y.values(), *j)) {
+                if let Some((index, (i, j))) = pairs.enumerate().find(|(_, (i, j))| !x.values().rows_near(*i, y.values(), *j, tolerance)) {
                     let path = format!("{}[{index}]", at.path);
-                    return descend(At { path, ty: at.ty }, (x.values(), i), (y.values(), j));
+                    return descend(At { path, ty: at.ty }, (x.values(), i), (y.values(), j), tolerance);
                 }
             }
             (Tensor::Struct(x), Tensor::Struct(y)) => {
                 let fields: &[Field] = at.ty.fields().unwrap_or(&[]);
                 let mut members = fields.iter().zip(x.fields().iter().zip(y.fields()));
-                if let Some((field, (f, g))) = members.find(|(_, (f, g))| !f.rows_equal(a.1, g, b.1)) {
+                if let Some((field, (f, g))) = members.find(|(_, (f, g))| !f.rows_near(a.1, g, b.1, tolerance)) {
                     let path = format!("{}.{}", at.path, quoted(&field.name));
-                    return descend(At { path, ty: &field.ty }, (f, a.1), (g, b.1));
+                    return descend(At { path, ty: &field.ty }, (f, a.1), (g, b.1), tolerance);
                 }
             }
             _ => {}

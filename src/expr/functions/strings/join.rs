@@ -36,7 +36,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.split"],
         "input|x|source, sep=None, maxsplit=-1",
-        "Split strings at a separator, or at whitespace.",
+        "Split strings at a separator, or at runs of ASCII whitespace.",
         [("strings.split([\" to be \", \"\"])", "[[\"to\", \"be\"], []]"), ("strings.split(\"a,,b\", sep=\",\")", "[\"a\", \"\", \"b\"]")],
         split
     ),

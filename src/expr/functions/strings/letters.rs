@@ -50,7 +50,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.strip", "string_strip"],
         "input|x",
-        "Strip leading and trailing whitespace.",
+        "Strip leading and trailing ASCII whitespace.",
         [("strings.strip([\" a b\\n\", \"\"])", "[\"a b\", \"\"]")],
         |c| {
             let x = text(c, 0)?;
