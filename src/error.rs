@@ -59,6 +59,8 @@ pub enum Reason {
     TooLarge,
     /// A word is neither an option nor an argument.
     UnexpectedArgument(String),
+    /// An option of the command, with this name, stands among those of a verb before `then`.
+    GlobalOption(String),
 }
 
 /// A location in the input. All parts are optional: each layer adds what it knows.

@@ -203,6 +203,7 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     }
     if !owner.is_last && has_option(globals, arg) {
         return Error::usage(format!("{arg} is a global option, not an option of `{name}`"))
+            .because(Reason::GlobalOption(arg.to_owned()))
             .help("global options come before the first verb or after the last");
     }
     if let Some(wrong) = as_argument(word, command, owner, &words) {

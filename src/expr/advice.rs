@@ -42,6 +42,7 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     ),
     (&["if", "ifelse", "if_else", "iff"], &["write where(condition, x, y)"]),
     (&["coalesce", "ifnull", "nvl", "fillna"], &["did you mean fill_null?"]),
+    (&["nullif"], &["did you mean null_if?"]),
     (&["diff", "lag", "lead", "shift"], &["for the differences of consecutive items of a list: x[1:] - x[:-1]"]),
     (&["lower", "tolower", "to_lower", "toLower", "lcase", "lowercase", "ascii_downcase"], &["did you mean strings.lower?"]),
     (&["upper", "toupper", "to_upper", "toUpper", "ucase", "uppercase", "ascii_upcase"], &["did you mean strings.upper?"]),

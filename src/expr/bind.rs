@@ -1,7 +1,7 @@
 //! Name and type resolution: turns the syntax tree into a tree that can be evaluated.
 
 use super::advice::instead_of;
-use super::call::{Function, Meaning, Written, as_node, dtype_named, map_lookup, named_fields, subscript};
+use super::call::{Function, Meaning, NULLS, Written, as_node, dtype_named, map_lookup, named_fields, strict, subscript};
 use super::columns::Columns;
 use super::error::{CAST, ExprError, ExprResult, text_at};
 use super::eval::{Node, NodeKind};
@@ -147,6 +147,12 @@ impl Binder<'_> {
                 if let Some(found) = map_lookup(&of, &keys, &self.text, &expr.span)? {
                     return Ok(found);
                 }
+                if let ([Operand { kind: OperandKind::Literal(Literal::String(_)), span }], Some(DType::String | DType::Bytes)) =
+                    (keys.as_slice(), of.node().and_then(|node| node.ty.dtype()))
+                {
+                    let error = ExprError::at(span.clone(), format!("{} has no fields", of.describe()));
+                    return Err(with_function(error, "parse_json", false));
+                }
                 let (of, keys) = named_fields(of, &keys);
                 if keys.is_empty() { of.kind } else { subscript(&of, keys, &self.text, &expr.span)? }
             }
@@ -235,11 +241,12 @@ impl Binder<'_> {
         let error = ExprError::at(span.clone(), format!("unknown field `{name}`")).because(Reason::UnknownField(name.to_owned()));
         match name {
             "null" | "none" | "NULL" | "nil" => {
-                return error.help("to test for null: is_null(x); to delete a field in `map`: x = None");
+                return error.help("to test for null: is_null(x); to delete a field in `map`: x = None").help(NULLS);
             }
             "desc" | "DESC" => return error.help("a key of `sort` that starts with - is sorted in descending order"),
             "asc" | "ASC" => return error.help("`sort` sorts in ascending order"),
             "true" | "false" | "TRUE" | "FALSE" => return error.help("write True or False"),
+            "json" => return with_function(error, name, false),
             "nan" | "NaN" | "inf" | "Infinity" => return error.help("write math.nan, math.inf, -math.inf"),
             _ => {}
         }
@@ -320,6 +327,9 @@ impl Binder<'_> {
             return Ok(value.kind.clone());
         }
         if let Some(node) = item.node() {
+            if node.ty.dtype() == Some(&DType::Json) {
+                strict(node.clone())?;
+            }
             if let Some(found) = field_of(node, name) {
                 return Ok(OperandKind::Tensor(Node { span: expr.span.clone(), ..found }));
             }

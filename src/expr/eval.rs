@@ -15,6 +15,7 @@ use crate::tensor::{RowPartition, Tensor};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_array::{BooleanArray, UInt64Array};
+use arrow_buffer::NullBuffer;
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -100,8 +101,8 @@ pub enum NodeKind {
     Param(Param),
     /// One of the results of a function applied to the items of a tensor.
     Each(Arc<Each>, usize),
-    /// Rejects nulls other than those allowed. `fits_empty`: an empty list can take the place of a null.
-    NotNull { of: Box<Node>, name: Arc<str>, allowed: AllowedNulls, fits_empty: bool },
+    /// Rejects nulls other than those allowed.
+    NotNull { of: Box<Node>, name: Arc<str>, allowed: AllowedNulls },
 }
 
 /// The nulls that an operation accepts in an argument.
@@ -111,8 +112,8 @@ pub enum AllowedNulls {
     None,
     /// Nulls inside the rows, of which it uses only the number or the order.
     InRows,
-    /// Nulls in fields of structures, which it selects or moves as a whole.
-    InFields,
+    /// Nulls among the rows, and below this many axes: it selects or moves these as a whole.
+    Moved(usize),
 }
 
 /// A kernel maps whole columns to whole columns. Its errors name the row.
@@ -141,6 +142,8 @@ pub struct CallNode {
     pub names: Vec<&'static str>,
     /// Whether the result holds maps.
     pub maps: bool,
+    /// The arguments whose null rows make the row of the result null; the kernel does not see such rows.
+    pub carried: Vec<usize>,
     pub kernel: Kernel,
 }
 
@@ -297,12 +300,12 @@ impl Node {
             }
             NodeKind::Each(each, which) => each.eval(frame, *which),
             NodeKind::Logic { and, left, right } => logic(*and, left, right, frame),
-            NodeKind::NotNull { of, name, allowed, fits_empty } => {
+            NodeKind::NotNull { of, name, allowed } => {
                 let value = of.eval(frame)?;
                 let found = match allowed {
                     AllowedNulls::None => value.tensor.first_null_row(),
                     AllowedNulls::InRows => value.tensor.first_own_null(),
-                    AllowedNulls::InFields => value.tensor.first_null_row_above_fields(),
+                    AllowedNulls::Moved(axes) => first_null_list(&value.tensor, *axes)?,
                 };
                 match found {
                     None => Ok(value),
@@ -311,13 +314,21 @@ impl Node {
                             NodeKind::Call(call, _) if **name == *UNNAMED => text_at(&call.text, &call.span),
                             _ => name,
                         };
-                        let place = NullPlace { name, of_structure: false, inside: false, fits_empty: *fits_empty };
-                        Err(null_error(&value.tensor, &self.ty, &place).at_row(row))
+                        let place = NullPlace { name, of_structure: false, inside: false };
+                        Err(null_error(&value.tensor.slice(row, 1), &self.ty, &place).at_row(row))
                     }
                 }
             }
         }
     }
+}
+
+/// The first row that is not null and contains a null list among the items of the first `axes` axes but the last.
+fn first_null_list(tensor: &Tensor, axes: usize) -> Result<Option<usize>> {
+    let Some(valid) = tensor.validity().filter(|_| axes > 1) else { return Ok(tensor.first_null_list(axes)) };
+    // A null row of known size has items, which may be null.
+    let rows: Vec<usize> = valid.valid_indices().collect();
+    Ok(tensor.gather(&rows)?.first_null_list(axes).and_then(|row| rows.get(row)).copied())
 }
 
 /// The tensor that is null or contains a null.
@@ -327,13 +338,11 @@ struct NullPlace<'a> {
     of_structure: bool,
     /// Whether it is a field of structures that have axes.
     inside: bool,
-    /// Whether an empty list may replace it.
-    fits_empty: bool,
 }
 
 /// An error about a tensor that is null or contains a null, with a hint on how to replace it.
 fn null_error(tensor: &Tensor, ty: &Type, place: &NullPlace) -> Error {
-    let NullPlace { name, of_structure, inside, fits_empty } = *place;
+    let NullPlace { name, of_structure, inside } = *place;
     let x = if name == UNNAMED { "x" } else { name };
     let named = |what: &str| if name == UNNAMED { Error::data(format!("{name} {what}")) } else { Error::data(what).in_field(name) };
     let dims = ty.list_dims();
@@ -359,7 +368,6 @@ fn null_error(tensor: &Tensor, ty: &Type, place: &NullPlace) -> Error {
             let fixed = dims.iter().all(|d| matches!(d.size, Size::Known(_)));
             let error = match fixed {
                 true => error.help(format!("to replace it with values: {}", filled(value))),
-                false if whole && !fits_empty => error,
                 false => error.help(format!("to replace it with an empty list: {}", filled("[]"))),
             };
             return if whole { error.help(dropped(format!("not is_null({x}, level=0)"))) } else { error };
@@ -372,7 +380,7 @@ fn null_error(tensor: &Tensor, ty: &Type, place: &NullPlace) -> Error {
         && let Some((tensor, field)) = structure.fields().iter().zip(fields).find(|(t, _)| t.first_null_row().is_some())
     {
         let name = format!("{x}.{}", name_text(&field.name));
-        return null_error(tensor, &field.ty, &NullPlace { name: &name, of_structure: true, inside: below_axes, fits_empty: true });
+        return null_error(tensor, &field.ty, &NullPlace { name: &name, of_structure: true, inside: below_axes });
     }
     let error = named(if below_axes { "contains a null" } else { "is null" });
     let has_literals = ty.dtype().is_some_and(|dtype| !matches!(dtype, DType::Arrow(_)) || time.is_some());
@@ -417,8 +425,8 @@ impl CallNode {
         let constant = values.iter().all(|v| v.constant);
         // What grows from step to step, such as x = concat([x, x], 0), would take all memory.
         let nbytes = values.iter().map(|value| value.tensor.nbytes()).sum();
-        let args = Args::new(if constant { 1 } else { frame.nrows }, values);
-        let results = check_nbytes(Some(nbytes), 0).map_err(|e| e.locate(|at| at.row = None)).and_then(|_| self.kernel.run(&args));
+        let nrows = if constant { 1 } else { frame.nrows };
+        let results = check_nbytes(Some(nbytes), 0).map_err(|e| e.locate(|at| at.row = None)).and_then(|_| self.run(nrows, values));
         let results = results.map_err(|e| {
             // A constant fails for every record, so no row is named. During binding, the caller adds the span.
             let e = if constant { e.locate(|at| at.row = None) } else { e };
@@ -427,8 +435,29 @@ impl CallNode {
         if let Some(most) = frame.most_nbytes.as_ref().filter(|_| !constant) {
             most.set(most.get().max(results.iter().map(Tensor::nbytes).sum()));
         }
-        debug_assert!(results.iter().all(|r| r.nrows() == args.nrows), "{} rows of {}", results[0].nrows(), args.nrows);
+        debug_assert!(results.iter().all(|r| r.nrows() == nrows), "{} rows of {nrows}", results[0].nrows());
         Ok(results.into_iter().map(|tensor| Value { tensor, constant }).collect())
+    }
+
+    /// The results of the kernel for the rows without carried nulls, and nulls elsewhere.
+    fn run(&self, nrows: usize, values: Vec<Value>) -> Result<Vec<Tensor>> {
+        let valid = self.carried.iter().filter_map(|i| values.get(*i)).filter_map(|value| {
+            let own = value.tensor.validity()?;
+            Some(if value.constant && nrows != 1 { NullBuffer::new_null(nrows) } else { own })
+        });
+        let Some(valid) = valid.reduce(|a, b| NullBuffer::union(Some(&a), Some(&b)).unwrap_or(a)) else {
+            return self.kernel.run(&Args::new(nrows, values));
+        };
+        let rows: Vec<usize> = valid.valid_indices().collect();
+        if rows.is_empty() {
+            return self.outputs.iter().map(|ty| Tensor::nulls(ty, nrows)).collect();
+        }
+        let values = values.iter().map(|value| value.gather(&rows)).collect::<Result<_>>()?;
+        let results = self.kernel.run(&Args::new(rows.len(), values)).map_err(|e| {
+            let row = e.location().row.and_then(|row| rows.get(row)).copied();
+            e.locate(|at| at.row = row)
+        })?;
+        results.iter().zip(&self.outputs).map(|(result, ty)| result.spread(&valid, ty)).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Bound programs: the assignments of `map`, the condition of `filter`, the keys of `sort` and `bucket`.
 
 use super::bind::{Binder, Scope};
-use super::call::{Written, as_node, field_of_value, shape_vector, subscript};
+use super::call::{NULLS, Written, as_node, field_of_value, shape_vector, subscript};
 use super::constants;
 use super::error::{ExprError, ExprResult};
 use super::eval::{CallNode, Frame, Node, NodeKind, UNNAMED, Value};
@@ -209,7 +209,8 @@ impl Binding {
                 return self.delete(target);
             }
             if item.is_none() {
-                return Err(ExprError::at(statement.value.span.clone(), "a field cannot be None"));
+                let error = ExprError::at(statement.value.span.clone(), "a field cannot be None");
+                return Err(if matches!(statement.value.kind, ExprKind::Name { .. }) { error.help(NULLS) } else { error });
             }
             if let [name] = target.path.as_slice()
                 && self.held(name, target, &item)?

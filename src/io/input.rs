@@ -90,6 +90,14 @@ impl Input {
                 let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
                 let error = error.help(format!("the first line is text: {}", line.chars().take(40).collect::<String>()));
                 let error = error.help(READ_LINES);
+                // A list of numbers is also an expression.
+                let is_tensor =
+                    line.starts_with('[') && line.len() <= 60 && line.chars().all(|c| c.is_ascii_digit() || "[],.- ".contains(c));
+                let error = if is_tensor {
+                    error.help(format!("to make a record of this tensor: tatter map 'x = {line}' then show --from none"))
+                } else {
+                    error
+                };
                 match serde_json::from_str::<serde::de::IgnoredAny>(line) {
                     Ok(_) => {
                         let read = in_command(self.name());

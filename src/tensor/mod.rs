@@ -258,22 +258,23 @@ impl Tensor {
 
     /// The first row that is null or contains a null at any level. O(rows of all levels).
     pub fn first_null_row(&self) -> Option<usize> {
-        self.first_null(true)
-    }
-
-    /// The same, but fields of structures may be null.
-    pub fn first_null_row_above_fields(&self) -> Option<usize> {
-        self.first_null(false)
-    }
-
-    fn first_null(&self, in_fields: bool) -> Option<usize> {
         let inner = match self {
-            Tensor::List(list) => list.values.first_null(in_fields).map(|value| row_of(&list.partition, value)),
-            Tensor::Struct(s) if in_fields => s.fields.iter().filter_map(Tensor::first_null_row).min(),
-            Tensor::Leaf(_) | Tensor::Struct(_) => None,
+            Tensor::List(list) => list.values.first_null_row().map(|value| row_of(&list.partition, value)),
+            Tensor::Struct(s) => s.fields.iter().filter_map(Tensor::first_null_row).min(),
+            Tensor::Leaf(_) => None,
             Tensor::Sparse(s) => s.first_null_value().map(|value| row_of(s.entries(), value)),
         };
         self.first_own_null().into_iter().chain(inner).min()
+    }
+
+    /// The first row with a null list among the items of the first `axes` axes but the last. O(rows of these levels).
+    pub fn first_null_list(&self, axes: usize) -> Option<usize> {
+        let Tensor::List(list) = self else { return None };
+        if axes < 2 || !matches!(*list.values, Tensor::List(_)) {
+            return None;
+        }
+        let own = list.values.first_own_null();
+        own.into_iter().chain(list.values.first_null_list(axes - 1)).min().map(|value| row_of(&list.partition, value))
     }
 
     /// Rows `start .. start + len`. Zero-copy for values; partitions are rebased, O(rows).

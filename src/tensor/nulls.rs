@@ -1,4 +1,4 @@
-//! Replaces nulls: scalars, lists, structures.
+//! Replaces nulls (scalars, lists, structures) and inserts them.
 
 use super::gather::take;
 use super::take::{Native, Run, leaf_runs, native_with_nulls};
@@ -122,8 +122,24 @@ fn fill_structures(tensor: &Tensor, fields: &[Field], forced: Option<&BooleanBuf
     Tensor::structure(tensor.nrows(), filled, None)
 }
 
-/// The same rows, null where `nulls` is set; the items of such list rows are removed.
-fn null_at(tensor: &Tensor, ty: &Type, nulls: &NullBuffer) -> Result<Tensor> {
+impl Tensor {
+    /// These rows, in order, where `valid` is set, and null rows of type `ty` elsewhere. O(values).
+    ///
+    /// # Errors
+    /// Only if memory runs out.
+    pub fn spread(&self, valid: &NullBuffer, ty: &Type) -> Result<Tensor> {
+        // Nulls take the row after the others.
+        let (null, mut next) = (self.nrows(), 0..self.nrows());
+        let rows: Vec<usize> = valid.iter().map(|valid| valid.then(|| next.next()).flatten().unwrap_or(null)).collect();
+        Tensor::concat(&[self, &Tensor::nulls(ty, 1)?])?.gather(&rows)
+    }
+}
+
+/// The same rows, null where `nulls` is not set; the items of such list rows are removed. O(values).
+///
+/// # Errors
+/// Only if memory runs out.
+pub fn null_at(tensor: &Tensor, ty: &Type, nulls: &NullBuffer) -> Result<Tensor> {
     let validity = NullBuffer::union(tensor.validity().as_ref(), Some(nulls));
     if ty.list_dims().first().is_none_or(|d| matches!(d.size, Size::Known(_))) {
         return tensor.clone().with_validity(validity);

@@ -68,6 +68,9 @@ fn parse_dtype(text: &str) -> Result<DType> {
     if let Some((_, time)) = TIMES.iter().find(|(names, _)| names.contains(&without_unit)) {
         return Err(error.help(format!("did you mean {time}?")));
     }
+    if text == "json" || text.starts_with('{') {
+        return Err(error.help("cast does not parse text; jq does: jq -c '.FIELD |= fromjson' FILE | tatter ... -"));
+    }
     let names = DType::NAMED.iter().filter(|(_, d)| d.is_tensor()).map(|(name, _)| *name);
     // Names of these dtypes in other languages and libraries.
     let usual = match text {
@@ -186,6 +189,12 @@ fn cast_type(path: &FieldPath, ty: &Type, to: &DType) -> Result<Type> {
     if !known {
         let error = Error::usage(format!("is {from}, which cannot be cast to {to}"));
         return Err(match from {
+            DType::Bytes if to.time().is_some() => {
+                let (field, to) = (path.to_string(), to.to_string());
+                let to = to.strip_prefix("arrow<").and_then(|to| to.strip_suffix('>')).unwrap_or(&to);
+                let (text, time) = (shell_word(&format!("{field}=string")), shell_word(&format!("{field}={to}")));
+                error.help(format!("times are parsed from strings: cast {text} then cast {time}"))
+            }
             d if d.time().is_some() || to.time().is_some() => {
                 error.help("times can be cast to other units, to and from strings, and to and from int64, as a count of their units")
             }

@@ -61,7 +61,8 @@ Null items are kept. To split several fields together, item by item, use `unbatc
             if let Some(first) = ty.fields().and_then(|fields| fields.first()) {
                 let inner = self.field.join(&first.name);
                 let error = Error::usage("is a structure, not a list, and has no items to explode").in_field(&self.field);
-                return Err(error.help(format!("to turn its fields into fields of the record: promote {}", shell_word(&inner.to_string()))));
+                let error = error.help(format!("to turn its fields into fields of the record: promote {}", shell_word(&inner.to_string())));
+                return Err(as_map(&self.field, ty).into_iter().fold(error, Error::help));
             }
             let error = Error::usage("is a scalar and has no items to explode").in_field(&self.field);
             let lists: Vec<String> =
@@ -88,6 +89,21 @@ Null items are kept. To split several fields together, item by item, use `unbatc
         // The number of records to read is unknown in advance.
         Demand { records: None, ..after }.and_fields(self.field.names().first().cloned())
     }
+}
+
+/// Advice to read an object of several fields, which have one type, as a map.
+fn as_map(path: &FieldPath, ty: &Type) -> Option<String> {
+    let fields = ty.fields().filter(|fields| fields.len() > 1)?;
+    let known = || fields.iter().map(|field| &field.ty).filter(|ty| ty.dtype() != Some(&DType::Null));
+    let first = known().next()?;
+    if path.parent().is_some() || first.fields().is_some() || !known().all(|ty| ty.element == first.element && ty.dims == first.dims) {
+        return None;
+    }
+    // A name that is not in every record may also have the value null.
+    let (optional, with_nulls) = (fields.iter().any(|field| field.ty.optional), fields.iter().any(|field| field.ty.with_nulls));
+    let value = Type { optional, with_nulls, ..first.clone() };
+    let schema = format!("{}: {}map<string, {value}>", crate::path::quoted(path.last()), if ty.optional { "optional " } else { "" });
+    Some(format!("if it is a JSON object whose names are data, read it as a map: --schema {}", shell_word(&schema)))
 }
 
 /// Rejects a field inside structures that have their own axes.

@@ -35,7 +35,7 @@ impl Verb for Windows {
     const ABOUT: &'static str = "\
 In each record, a window starts at every S-th value of FIELD and contains W values, K apart: `[?]` becomes `[?, (?)]`, and with \
 --drop-remainder or --pad `[?, W]`. An empty list has no windows. Windows at the end of a list may contain fewer values; --drop-remainder \
-drops them, --pad fills them. Without --pad, the field may also be a list of structures or have further axes. Nulls are an error. For \
+drops them, --pad fills them. Without --pad, the field may also be a list of structures or have further axes. A null list stays null. For \
 windows of consecutive records, use `window`. To write each window as a record: windows FIELD ... then explode FIELD.";
     const MEANING: &'static str = "tf.signal.frame, tf.data.Dataset.window";
     const EXAMPLES: &'static [Example] = &[
@@ -55,7 +55,6 @@ windows of consecutive records, use `window`. To write each window as a record: 
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let mut edits = Edits::new(schema);
-        let path = self.field.clone();
         let windowing = self.windowing;
         let max_items = usize::try_from(options.max_memory / ITEM_NBYTES).unwrap_or(usize::MAX);
         edits.change(&self.field, |ty| {
@@ -74,10 +73,7 @@ windows of consecutive records, use `window`. To write each window as a record: 
                 _ => Size::Uniform,
             };
             windowed.dims.splice(0..1, [Dim::of(outer), Dim::of(inner)]);
-            Ok((windowed, move |tensor: &Tensor, scope: &Scope| {
-                scope.refuse_nulls(tensor, &path)?;
-                apply(windowing, tensor, padding.as_ref(), max_items)
-            }))
+            Ok((windowed, move |tensor: &Tensor, _: &Scope| apply(windowing, tensor, padding.as_ref(), max_items)))
         })?;
         let Bound { schema, operator } = edits.bound();
         let Operator::Map(windows) = operator else { return Err(Error::internal("a change of fields that is not a map")) };
@@ -137,7 +133,7 @@ fn too_large() -> Error {
     Error::data("its windows need more memory than is allowed").help("make them smaller or fewer")
 }
 
-/// `[n, (a), ...]` becomes `[n, (w), (s), ...]`. Copies the values: O(windows * size).
+/// `[n, (a), ...]` becomes `[n, (w), (s), ...]`; null rows stay null. Copies the values: O(windows * size).
 ///
 /// # Errors
 /// The windows have more than `max_items` items.
@@ -170,5 +166,5 @@ fn apply(windowing: Windowing, tensor: &Tensor, padding: Option<&Tensor>, max_it
         Some(n) => RowPartition::uniform(windowing.starts(n).count(), partition.nrows())?,
         None => RowPartition::from_row_lengths(counts)?,
     };
-    Tensor::list(outer, Tensor::list(windows, items, None)?, None)
+    Tensor::list(outer, Tensor::list(windows, items, None)?, list.validity().cloned())
 }

@@ -9,13 +9,14 @@ pub use words::{is_field, is_file_of_a_format};
 use super::habits;
 use super::matches::{bare, matches_of};
 use super::split::{Words, find_option, has_option};
+use super::typed::Typed;
 use crate::error::{Error, Kind, Reason, Result};
 use crate::expr::{self, names_used};
 use crate::io::is_there;
 use crate::options::Options;
 use crate::schema::DType;
 use crate::verbs::{self, Entry, Parsed};
-use clap::{ArgMatches, Command};
+use clap::{ArgMatches, Args, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use words::{copy, descends, line, moved, without_word};
@@ -146,6 +147,9 @@ pub fn forgotten_comma(files: &[OsString], verb: &Entry, matches: &ArgMatches, w
 
 /// Adds the intended command to the error of a verb that is not the last one, the `at`-th: `shuffle 1000 then head 1 FILE`.
 pub fn before_then(error: Error, words: &Words, at: usize, verb: &Entry) -> Error {
+    if let Some(Reason::GlobalOption(option)) = error.reason() {
+        return after_last(option, words, at).into_iter().fold(error.clone(), Error::help);
+    }
     let known = without_option(error.clone(), words);
     let Some(Reason::UnexpectedArgument(word)) = error.reason().filter(|_| known.helps().len() == error.helps().len()) else {
         return known;
@@ -168,6 +172,19 @@ pub fn before_then(error: Error, words: &Words, at: usize, verb: &Entry) -> Erro
         Err(found) if !found.helps().is_empty() => found.helps().iter().cloned().fold(Error::usage(error.message()), Error::help),
         _ => error,
     }
+}
+
+/// The command line with a global option among the words of the `at`-th verb moved to the end.
+fn after_last(option: &str, words: &Words, at: usize) -> Option<String> {
+    let mut meant = copy(words);
+    let own = meant.verbs.get_mut(at)?;
+    let globals = Typed::augment_args(Command::new("tatter"));
+    let has_own_value = |word: &OsStr| word.to_str().and_then(|word| word.strip_prefix(option)).is_some_and(|rest| rest.starts_with('='));
+    let from = own.iter().position(|word| word == option || has_own_value(word))?;
+    let takes_value = own[from] == option && find_option(&globals, option)?.get_action().takes_values();
+    let moved: Vec<OsString> = own.drain(from..(from + 1 + usize::from(takes_value)).min(own.len())).collect();
+    meant.verbs.last_mut()?.extend(moved);
+    Some(line(&meant))
 }
 
 /// Adds the intended command to errors: `sort x FILE` and `window 3 FILE` lack --by or --size, and in `head 1 FILE then

@@ -41,14 +41,24 @@ impl Call {
         Ok(arg)
     }
 
-    /// Argument `i` for functions that select or move whole values: like [`Call::any`], but fields of structures may be
-    /// null.
+    /// Argument `i` for functions that select or move whole values: like [`Call::any`], but rows and items may be null. See
+    /// [`Call::carry`].
     ///
     /// # Errors
     /// The argument is not a tensor.
     pub fn moved(&mut self, i: usize) -> ExprResult<Arg> {
         let node = self.beside_bytes(moved_node(self.operand(i)?)?)?;
-        Ok(self.push(node))
+        Ok(self.carry(node))
+    }
+
+    /// The same for a ragged or dense tensor.
+    ///
+    /// # Errors
+    /// The argument is a sparse tensor, or not a tensor.
+    pub fn moved_nested(&mut self, i: usize) -> ExprResult<Arg> {
+        let arg = self.moved(i)?;
+        self.not_sparse(&arg)?;
+        Ok(arg)
     }
 
     /// Argument `i` for functions that use only its rows; its values may have any dtype or none.
@@ -318,7 +328,16 @@ impl Call {
             OperandKind::Spec(spec) => Some(spec.dtype.clone()),
             _ => None,
         };
-        found.map(Some).ok_or_else(|| self.wrong(i, "a dtype, such as int32 or \"int32\""))
+        found.map(Some).ok_or_else(|| {
+            let error = self.wrong(i, "a dtype, such as int32 or \"int32\"");
+            let is_time = match &item.kind {
+                OperandKind::Function(function) => function.name == "timestamp",
+                OperandKind::Literal(Literal::String(name)) => name.starts_with("timestamp") || name.starts_with("date"),
+                _ => false,
+            };
+            let first = self.given(0).filter(|_| is_time && i > 0).map(|first| text_at(self.text(), &first.span));
+            error.help_if(first.map(|first| format!("for times: timestamp({first})")))
+        })
     }
 
     /// Argument `i` as the dtype of numbers that count or index: one of `accepted`, or `default` if it is not given.
@@ -409,7 +428,7 @@ impl Call {
             return Ok(());
         }
         let integers = Some(DType::Int64).filter(|_| *dtype == DType::Bool);
-        let to = integers.into_iter().chain([float_of(dtype), DType::Float32]).find(|to| fits(to));
+        let to = integers.into_iter().chain([float_of(dtype), DType::Float32, DType::String]).find(|to| fits(to));
         let advice = to.and_then(|to| conversion(self.text(), &arg.span, dtype, &to));
         Err(ExprError::at(arg.span.clone(), format!("{} expects {expected}, found {dtype}", self.name)).help_if(advice))
     }

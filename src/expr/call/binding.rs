@@ -1,6 +1,6 @@
 //! A call while it is being bound.
 
-use super::coerce::{cast_node, take_dtype};
+use super::coerce::{NULLS, cast_node, moved_below, take_dtype};
 use super::fold::fold;
 use super::signature::{Param, ParamKind, Signature};
 use crate::error::{Result, nearest};
@@ -34,6 +34,14 @@ pub struct Call {
     /// The names of the results, if they are named.
     results: Vec<&'static str>,
     nodes: Vec<Node>,
+    /// See [`CallNode::carried`].
+    carried: Vec<usize>,
+    /// Whether items of the carried arguments become rows of the result.
+    takes_items: bool,
+    /// Whether rows of the carried arguments become items of the result.
+    makes_items: bool,
+    /// Whether values of the result may be null even if none of the arguments is.
+    makes_nulls: bool,
     /// Whether an argument is bytes that may not be valid UTF-8.
     has_bytes: bool,
 }
@@ -141,13 +149,15 @@ impl Call {
         }
         let has_bytes = given.iter().flatten().any(Operand::holds_bytes);
         let (params, results) = (signature.params, signature.results);
-        Ok(Call { name: name.to_owned(), span, text, params, given, results, nodes: Vec::new(), has_bytes })
+        Ok(Call { params, given, results, has_bytes, ..Call::operator(name, span, text) })
     }
 
     /// A call without parameters, for operators and subscripts.
     pub fn operator(name: &str, span: Span, text: Arc<str>) -> Call {
-        let (params, given, results, nodes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Call { name: name.to_owned(), span, text, params, given, results, nodes, has_bytes: false }
+        let (params, given, results, nodes, carried) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let name = name.to_owned();
+        let (takes_items, makes_items, makes_nulls, has_bytes) = (false, false, false, false);
+        Call { name, span, text, params, given, results, nodes, carried, takes_items, makes_items, makes_nulls, has_bytes }
     }
 
     /// An error at the whole call.
@@ -170,13 +180,18 @@ impl Call {
         self.given.get(i)?.as_ref().filter(|item| !item.is_none())
     }
 
+    /// Whether argument `i` was given as None.
+    pub fn is_none(&self, i: usize) -> bool {
+        self.given.get(i).is_some_and(|given| given.as_ref().is_some_and(Operand::is_none))
+    }
+
     /// Argument `i`.
     ///
     /// # Errors
     /// The argument was not given.
     pub fn operand(&self, i: usize) -> ExprResult<&Operand> {
         self.given(i).ok_or_else(|| match self.given.get(i) {
-            Some(Some(none)) => ExprError::at(none.span.clone(), format!("{}: {} cannot be None", self.name, self.param(i))),
+            Some(Some(none)) => ExprError::at(none.span.clone(), format!("{}: {} cannot be None", self.name, self.param(i))).help(NULLS),
             _ => self.error(format!("{} is missing the argument `{}`", self.name, self.param(i))),
         })
     }
@@ -215,6 +230,45 @@ impl Call {
         arg
     }
 
+    /// Adds a tensor whose values are selected or moved to the kernel's arguments. Where its row is null, so is the result, and
+    /// the kernel is not called; null items reach the kernel and the result.
+    pub fn carry(&mut self, node: Node) -> Arg {
+        let arg = self.push(node);
+        self.carried.push(arg.index);
+        Arg { ty: Type { optional: false, ..arg.ty }, ..arg }
+    }
+
+    /// A carried tensor of which the function takes apart only the first `axes` axes, so that lists below them may be null.
+    pub fn moves_below(&mut self, arg: &Arg, axes: usize) {
+        let node = self.node(arg);
+        self.nodes[arg.index] = moved_below(node, axes);
+    }
+
+    /// Items of carried tensors become rows of the result.
+    pub fn takes_items(&mut self) {
+        self.takes_items = true;
+    }
+
+    /// Rows of carried tensors become items of the result; null ones reach the kernel.
+    pub fn makes_items(&mut self) {
+        self.makes_items = true;
+    }
+
+    /// Values of the result may be null even if none of the arguments is.
+    pub fn makes_nulls(&mut self) {
+        self.makes_nulls = true;
+    }
+
+    /// The type of a result, which may have the nulls of the carried tensors.
+    fn with_carried(&self, mut ty: Type) -> Type {
+        let carried = || self.carried.iter().filter_map(|i| self.nodes.get(*i));
+        let has_null_rows = carried().any(|node| node.ty.optional);
+        let has_null_items = carried().any(|node| node.ty.with_nulls) || (has_null_rows && self.makes_items) || self.makes_nulls;
+        ty.optional |= (has_null_rows && !self.makes_items) || (has_null_items && (self.takes_items || ty.rank() == 0));
+        ty.with_nulls = (ty.with_nulls || has_null_items) && ty.rank() > 0;
+        ty
+    }
+
     /// The tensor as an argument of this call. If one of the arguments is bytes, so is all text: TensorFlow has a single
     /// dtype for both, and what is combined with bytes need not be valid UTF-8.
     ///
@@ -239,8 +293,8 @@ impl Call {
 
     // Separate from `one`, so that it is compiled once for all kernels.
     fn single(&mut self, ty: Type, kernel: Kernel) -> ExprResult<OperandKind> {
-        let call = self.bound(vec![ty.clone()], kernel);
-        let node = Node { ty, span: self.span.clone(), kind: NodeKind::Call(Arc::new(call), 0) };
+        let call = self.bound(vec![ty], kernel);
+        let node = Node { ty: call.outputs[0].clone(), span: self.span.clone(), kind: NodeKind::Call(Arc::new(call), 0) };
         Ok(OperandKind::Tensor(fold(node)?))
     }
 
@@ -257,6 +311,7 @@ impl Call {
     }
 
     fn bound(&mut self, outputs: Vec<Type>, kernel: Kernel) -> CallNode {
+        let outputs = outputs.into_iter().map(|ty| self.with_carried(ty)).collect();
         CallNode {
             span: self.span.clone(),
             text: self.text.clone(),
@@ -264,6 +319,7 @@ impl Call {
             outputs,
             names: self.results.clone(),
             maps: false,
+            carried: if self.makes_items { Vec::new() } else { std::mem::take(&mut self.carried) },
             kernel,
         }
     }

@@ -50,6 +50,9 @@ fn node_of(item: &Operand, dtype: Option<&DType>) -> ExprResult<Node> {
         OperandKind::List(items) | OperandKind::Tuple(items) if items.iter().any(is_dict) => {
             structures(items, &item.span, |item| as_node(item, None))
         }
+        OperandKind::List(items) | OperandKind::Tuple(items) if items.iter().any(Operand::is_none) => {
+            Err(ExprError::new("a list of tensors cannot contain None").help(NULLS))
+        }
         OperandKind::List(items) | OperandKind::Tuple(items) | OperandKind::Shape(items) if !items.is_empty() => {
             pack(alike(items, "stack", &Arc::from(""))?, item.span.clone())
         }
@@ -65,15 +68,21 @@ fn node_of(item: &Operand, dtype: Option<&DType>) -> ExprResult<Node> {
             Some(items) if !items.is_empty() => pack(alike(&items, "stack", &Arc::from(""))?, item.span.clone()),
             _ => Err(ExprError::new("expected a tensor, found an empty list")),
         },
-        _ => Err(ExprError::new(format!("expected a tensor, found {}", item.describe()))),
+        _ => {
+            let error = ExprError::new(format!("expected a tensor, found {}", item.describe()));
+            Err(if item.is_none() { error.help(NULLS) } else { error })
+        }
     }
 }
+
+/// How to write nulls.
+pub const NULLS: &str = "for null where a condition is true: where(condition, None, x)";
 
 fn is_dict(item: &Operand) -> bool {
     matches!(item.kind, OperandKind::Dict(..))
 }
 
-/// Tensors to be joined: of one dtype, or structures of one type.
+/// Tensors to be joined, which may hold nulls: of one dtype, or structures of one type.
 ///
 /// # Errors
 /// Strings mixed with numbers, structures with different fields, or items that are not tensors.
@@ -81,7 +90,7 @@ pub fn alike(list: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<No
     let is_structure = |item: &Operand| is_dict(item) || item.node().is_some_and(|n| n.ty.fields().is_some());
     let holds_dicts = |item: &Operand| item.elements().is_some_and(|items| items.iter().any(is_dict));
     if !list.iter().all(|item| is_structure(item) || holds_dicts(item)) {
-        return common(list, name, text);
+        return common_of(list, name, text, moved_node);
     }
     let nodes = list.iter().map(moved_node).collect::<ExprResult<Vec<_>>>()?;
     let Some(first) = nodes.first() else { return Ok(nodes) };
@@ -141,6 +150,18 @@ fn with_element(node: Node, element: &Element, text: &Arc<str>) -> ExprResult<No
 /// # Errors
 /// Strings mixed with numbers, structures, or items that are not tensors.
 pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<Node>> {
+    common_of(items, name, text, strict_node)
+}
+
+/// Like [`common`], for tensors to be moved, which may hold nulls.
+///
+/// # Errors
+/// See [`common`].
+pub fn common_moved(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<Node>> {
+    common_of(items, name, text, moved_node)
+}
+
+fn common_of(items: &[Operand], name: &str, text: &Arc<str>, of: fn(&Operand) -> ExprResult<Node>) -> ExprResult<Vec<Node>> {
     // The tensors determine the dtype first, then any literals that it does not hold.
     let mut dtype: Option<DType> = None;
     let mut nodes: Vec<Option<Node>> = Vec::with_capacity(items.len());
@@ -149,7 +170,7 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
             nodes.push(None);
             continue;
         }
-        let node = strict_node(item)?;
+        let node = of(item)?;
         let found = node.ty.dtype().cloned().filter(|_| !node.ty.is_sparse());
         let Some(found) = found else {
             return Err(ExprError::at(item.span.clone(), format!("{name} expects a tensor, found {}", item.describe())));
@@ -198,7 +219,9 @@ fn with_literals(items: &[Operand], of_tensors: Option<DType>, name: &str, text:
     let mut dtype = of_tensors;
     for item in items.iter().filter(|item| item.is_literal()) {
         let Some(literal) = item.literal().filter(|l| *l != Literal::None) else {
-            return Err(ExprError::at(item.span.clone(), "None is not a tensor"));
+            let error = ExprError::at(item.span.clone(), "None is not a tensor");
+            // A shape contains None for each size that is not known.
+            return Err(if text.get(item.span.clone()) == Some("None") { error.help(NULLS) } else { error });
         };
         if dtype.as_ref().is_some_and(|before| literal::holds(before, &literal)) {
             continue;
@@ -310,7 +333,10 @@ fn converted(node: Node, dtype: &DType, text: &Arc<str>, convert: fn(&ArrayRef, 
             let s = entries::sparse(&tensor)?;
             return entries::with_values(s, convert(s.values(), &to)?);
         }
-        args.tensor(0)?.map_below(levels, &mut |t| Ok(Tensor::Leaf(convert(t.as_leaf()?, &to)?)))
+        args.tensor(0)?.map_below(levels, &mut |t| {
+            let converted = Tensor::Leaf(convert(t.as_leaf()?, &to)?);
+            if let Some(nulls) = t.validity() { converted.with_validity(Some(nulls)) } else { Ok(converted) }
+        })
     })
 }
 
@@ -319,6 +345,11 @@ fn converted(node: Node, dtype: &DType, text: &Arc<str>, convert: fn(&ArrayRef, 
 /// # Errors
 /// The tensor has a foreign dtype.
 pub fn strict(node: Node) -> ExprResult<Node> {
+    Ok(not_null(of_tensor_dtype(node)?))
+}
+
+/// The tensor, checked to have a dtype that functions support.
+fn of_tensor_dtype(node: Node) -> ExprResult<Node> {
     if let Some(dtype) = node.ty.dtype()
         && !dtype.is_tensor()
     {
@@ -329,7 +360,7 @@ pub fn strict(node: Node) -> ExprResult<Node> {
         };
         return Err(error.help(computable(dtype, name)));
     }
-    Ok(not_null(node))
+    Ok(node)
 }
 
 /// Advice on converting values of a foreign dtype, in the field of that name, to a dtype that functions support.
@@ -362,34 +393,38 @@ pub fn present(node: Node) -> Node {
     without(node, AllowedNulls::InRows)
 }
 
-/// An item as a tensor of which whole values are selected or moved: like [`strict_node`], but fields of structures may be
-/// null.
+/// An item as a tensor of which whole values are selected or moved. It may hold nulls among its rows and its items, but no
+/// null lists in between; see [`moved_below`].
 ///
 /// # Errors
 /// The item is not a tensor, or has a foreign dtype.
 pub fn moved_node(item: &Operand) -> ExprResult<Node> {
-    let node = as_node(item, None)?;
-    if node.ty.fields().is_some() { Ok(without(node, AllowedNulls::InFields)) } else { strict(node) }
+    let node = of_tensor_dtype(as_node(item, None)?)?;
+    if node.ty.is_sparse() {
+        return Ok(not_null(node));
+    }
+    let axes = node.ty.rank();
+    Ok(if node.ty.with_nulls && axes > 1 { without(node, AllowedNulls::Moved(axes)) } else { node })
+}
+
+/// The same tensor if a function takes apart only its first `axes` axes: below them, lists may be null too.
+pub fn moved_below(mut node: Node, axes: usize) -> Node {
+    if let NodeKind::NotNull { allowed: AllowedNulls::Moved(all), .. } = &mut node.kind {
+        *all = axes;
+    }
+    node
 }
 
 fn without(node: Node, allowed: AllowedNulls) -> Node {
-    let in_fields = allowed == AllowedNulls::InFields;
-    if !(if in_fields { node.ty.optional || node.ty.with_nulls } else { may_hold_nulls(&node.ty) }) {
+    let is_moved = matches!(allowed, AllowedNulls::Moved(_));
+    if !may_hold_nulls(&node.ty) {
         return node;
     }
     let name = match &node.kind {
-        NodeKind::Slot { name, .. } | NodeKind::Field { name, .. } => name.clone(),
+        NodeKind::Slot { name, .. } | NodeKind::Field { name, .. } | NodeKind::NotNull { name, .. } => name.clone(),
         _ => UNNAMED.into(),
     };
-    let ty = if in_fields { Type { optional: false, with_nulls: false, ..node.ty.clone() } } else { without_nulls(&node.ty) };
+    let ty = if is_moved { node.ty.clone() } else { without_nulls(&node.ty) };
     let span = node.span.clone();
-    Node { ty, span, kind: NodeKind::NotNull { of: Box::new(node), name, allowed, fits_empty: true } }
-}
-
-/// The same check for a tensor from which an item is taken; an empty list has none.
-pub fn of_item(mut node: Node) -> Node {
-    if let NodeKind::NotNull { fits_empty, .. } = &mut node.kind {
-        *fits_empty = false;
-    }
-    node
+    Node { ty, span, kind: NodeKind::NotNull { of: Box::new(node), name, allowed } }
 }

@@ -26,7 +26,9 @@ mod subscript;
 
 pub use arguments::INDEX_DTYPES;
 pub use binding::{Arg, Call, Written};
-pub use coerce::{alike, as_node, cast_node, common, computable, index_node, not_null, strict, strict_node};
+pub use coerce::{
+    NULLS, alike, as_node, cast_node, common, common_moved, computable, index_node, moved_node, not_null, present, strict, strict_node,
+};
 pub use dicts::{key_name, key_text, same_keys};
 pub use fold::fold;
 pub use function::{Function, Meaning};

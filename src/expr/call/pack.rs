@@ -1,5 +1,6 @@
 //! Packs lists of tensors into one tensor, and unpacks the items of a tensor.
 
+use super::coerce::moved_below;
 use super::fold::computed;
 use crate::error::Result;
 use crate::expr::error::{ExprError, ExprResult};
@@ -12,7 +13,7 @@ use crate::printable::counted_axes;
 use crate::schema::{Dim, Type};
 use std::sync::Arc;
 
-/// Stacks tensors of one dtype (see [`super::alike`]), for a list of tensors used as a tensor.
+/// Stacks tensors of one dtype (see [`super::alike`]), for a list of tensors used as a tensor. Null tensors become null items.
 ///
 /// # Errors
 /// Tensors of different ranks, or with different sizes on a uniform axis.
@@ -30,7 +31,9 @@ pub fn pack(nodes: Vec<Node>, span: Span) -> ExprResult<Node> {
     let Some(first) = nodes.first() else {
         return Err(ExprError::internal("a list of no tensors is packed"));
     };
-    let ty = Type { dims: dims.clone(), ..first.ty.clone() };
+    let with_nulls = nodes.iter().any(|node| node.ty.optional || node.ty.with_nulls);
+    let ty = Type { element: first.ty.element.clone(), dims: dims.clone(), optional: false, with_nulls };
+    let nodes = nodes.into_iter().map(|node| moved_below(node, 0)).collect();
     let kernel = move |args: &Args| {
         let tensors = (0..args.values().len()).map(|i| args.tensor(i)).collect::<Result<Vec<_>>>()?;
         let out = join::stack(&tensors.iter().map(std::convert::AsRef::as_ref).collect::<Vec<_>>(), 0)?;

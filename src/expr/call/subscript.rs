@@ -11,7 +11,7 @@
 //! if it is uniform at that point; the outermost remaining axis always is.
 
 use super::binding::Call;
-use super::coerce::{moved_node, of_item, strict_node};
+use super::coerce::{moved_node, strict_node};
 use super::integer::{Integer, Integers};
 use super::known::{positive_axis, static_int};
 use crate::error::{Error, Result};
@@ -25,13 +25,13 @@ use crate::expr::span::Span;
 use crate::expr::types::below_structure;
 use crate::printable::{counted, counted_axes};
 use crate::schema::{DType, Dim, Element, Literal, Size, Type};
-use crate::tensor::{RowPartition, Tensor};
+use crate::tensor::{List, RowPartition, Tensor};
 use std::sync::Arc;
 
-/// The effect of a key at its level.
+/// The effect of a key at its level; `item` is the type of the items that an index takes.
 #[derive(Clone, Debug)]
 enum Key {
-    Index { level: usize, index: Integer },
+    Index { level: usize, index: Integer, item: Type },
     Slice { level: usize, start: Option<Integer>, stop: Option<Integer>, step: i64 },
     NewAxis { level: usize },
     Field { level: usize, position: usize },
@@ -77,10 +77,13 @@ pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -
     let mut call = Call::operator("a subscript", span.clone(), text.clone());
     let mut keys: Vec<Operand> = keys.to_vec();
     expand_ellipsis(&mut keys, &node.ty);
-    let takes_item =
-        keys.first().is_some_and(|key| !key.is_none() && !matches!(key.kind, OperandKind::Slice(_)) && field_name(key).is_none());
-    let mut axes = Axes::of(node.ty.clone());
-    let x = call.push(if takes_item { of_item(node) } else { node });
+    let mut axes = Axes::of(Type { optional: false, ..node.ty.clone() });
+    let x = call.carry(node);
+    // Slices and items of null lists are null.
+    call.moves_below(&x, 0);
+    if keys.first().is_some_and(|key| !key.is_none() && !matches!(key.kind, OperandKind::Slice(_)) && field_name(key).is_none()) {
+        call.takes_items();
+    }
     for (i, key) in keys.iter().enumerate() {
         if key.is_none() {
             axes.insert();
@@ -212,7 +215,8 @@ impl Axes {
         if let Some(next) = self.rest.last_mut().filter(|next| self.leading && next.size == Size::Ragged) {
             *next = Dim::UNIFORM;
         }
-        self.bound.push(Key::Index { level: self.kept.len(), index });
+        let item = Type { dims: self.rest.iter().rev().cloned().collect(), ..self.item.clone() };
+        self.bound.push(Key::Index { level: self.kept.len(), index, item });
         Ok(())
     }
 
@@ -220,7 +224,7 @@ impl Axes {
     fn finish(mut self) -> (Type, Vec<Key>) {
         self.rest.reverse();
         self.kept.extend(self.rest);
-        (Type { element: self.item.element, dims: self.kept, optional: false, with_nulls: false }, self.bound)
+        (Type { dims: self.kept, ..self.item }, self.bound)
     }
 }
 
@@ -339,6 +343,16 @@ impl AtRows {
     }
 }
 
+/// The item at `of_row` in each row; null, of type `item`, where the row is. An error has the row.
+fn items(list: &List, item: &Type, of_row: &dyn Fn(usize) -> i64) -> Result<Tensor, (usize, Error)> {
+    let Some(valid) = list.validity() else { return slice::items(list.partition(), list.values(), of_row) };
+    let rows: Vec<usize> = valid.valid_indices().collect();
+    let shown = Tensor::List(list.clone()).gather(&rows).map_err(|e| (0, e))?;
+    let shown = shown.as_list().map_err(|e| (0, e))?;
+    let items = slice::items(shown.partition(), shown.values(), |row| of_row(rows[row])).map_err(|(row, e)| (rows[row], e))?;
+    items.spread(valid, item).map_err(|e| (0, e))
+}
+
 impl Key {
     fn apply(&self, tensor: Tensor, args: &Args) -> Result<Tensor> {
         match self {
@@ -348,12 +362,11 @@ impl Key {
             Key::Field { level, position } => tensor.map_below(*level, &mut |t| {
                 t.as_struct()?.fields().get(*position).cloned().ok_or_else(|| Error::internal("no such field"))
             }),
-            Key::Index { level, index } => {
+            Key::Index { level, index, item } => {
                 let owners = merged(&tensor, 0, *level)?;
                 let index = AtRows::new(Some(index), args, &owners)?;
                 tensor.map_below(*level, &mut |t| {
-                    let list = t.as_list()?;
-                    slice::items(list.partition(), list.values(), |row| index.at(row).unwrap_or(0))
+                    items(t.as_list()?, item, &|row| index.at(row).unwrap_or(0))
                         .map_err(|(row, e)| e.at_row(record_of(&tensor, *level, row)))
                 })
             }

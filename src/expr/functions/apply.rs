@@ -64,7 +64,11 @@ pub fn pointwise_all(
     call.one(Type::tensor(dtype, dims), move |args| value_by_value(args, &of, &f))
 }
 
-fn value_by_value(args: &Args, of: &[Arg], f: &dyn Fn(&[Datum]) -> Result<ArrayRef, RowError>) -> Result<Tensor> {
+/// The values that `f` computes from those of the arguments `of`, broadcast against each other.
+///
+/// # Errors
+/// Rows that do not broadcast, or errors of `f`.
+pub fn value_by_value(args: &Args, of: &[Arg], f: &dyn Fn(&[Datum]) -> Result<ArrayRef, RowError>) -> Result<Tensor> {
     let mut scalar = of.iter().map(|a| Ok(a.rank() == 0 && args.value(a.index)?.constant)).collect::<Result<Vec<_>>>()?;
     if scalar.iter().all(|s| *s) {
         scalar.fill(false);

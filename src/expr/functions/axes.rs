@@ -15,7 +15,8 @@ use crate::tensor::transpose::{is_permutation, transposed_places};
 
 pub static FUNCTIONS: &[Function] = &[
     function!(["expand_dims"], "input|x, axis", "Insert an axis of size 1.", [("expand_dims([1, 2], axis=1)", "[[1], [2]]")], |c| {
-        let x = c.nested(0)?;
+        let x = c.moved_nested(0)?;
+        c.moves_below(&x, 0);
         let axis = c.int(1)?;
         let axis = c.axis(1, axis, x.rank() + 1)?;
         let mut ty = x.ty.clone();
@@ -53,7 +54,7 @@ pub static FUNCTIONS: &[Function] = &[
 ];
 
 fn squeeze(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.nested(0)?;
+    let x = call.moved_nested(0)?;
     let mut axes = match call.ints(1)?.filter(|axes| !axes.is_empty() || last_ragged(&x.ty.dims).is_some()) {
         Some(axes) => axes.into_iter().map(|a| call.axis(1, a, x.rank())).collect::<ExprResult<Vec<_>>>()?,
         None if last_ragged(&x.ty.dims).is_some() => return Err(call.error("squeeze of a ragged tensor needs an axis")),
@@ -67,6 +68,9 @@ fn squeeze(call: &mut Call) -> ExprResult<OperandKind> {
     }
     axes.sort_unstable_by(|a, b| b.cmp(a));
     axes.dedup();
+    if axes.contains(&0) {
+        call.takes_items();
+    }
     let mut ty = x.ty.clone();
     for axis in &axes {
         if let Size::Known(n) = ty.dims[*axis].size
@@ -96,12 +100,13 @@ fn squeeze(call: &mut Call) -> ExprResult<OperandKind> {
 }
 
 fn merge_dims(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.nested(0)?;
+    let x = call.moved_nested(0)?;
     let (outer, inner) = (call.int(1)?, call.int(2)?);
     let (outer, inner) = (call.axis(1, outer, x.rank())?, call.axis(2, inner, x.rank())?);
     if outer > inner {
         return Err(call.error(format!("outer_axis {outer} must not be greater than inner_axis {inner}")));
     }
+    call.moves_below(&x, inner + 1);
     let mut ty = x.ty.clone();
     ty.dims.splice(outer..=inner, [merged_dim(&x.ty.dims[outer..=inner], outer == 0)]);
     call.one(ty, move |args| {
@@ -114,7 +119,7 @@ fn merge_dims(call: &mut Call) -> ExprResult<OperandKind> {
 }
 
 fn reshape(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.nested(0)?;
+    let x = call.moved_nested(0)?;
     let shape = call.all_integers(1)?;
     let place = call.operand(1)?.span.clone();
     let known: Option<Vec<i64>> = shape.iter().map(Integer::known).collect();
@@ -172,7 +177,7 @@ fn filled(shape: &[i64], n: usize, sizes: &[usize]) -> Option<Vec<usize>> {
 }
 
 fn transpose(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.nested(0)?;
+    let x = call.moved_nested(0)?;
     if x.ty.is_sparse() {
         return Err(ExprError::at(x.span.clone(), "transpose expects a dense tensor, found a sparse one").help("use sparse.transpose(x)"));
     }

@@ -72,7 +72,7 @@ pub fn items(call: &mut Call, i: usize) -> ExprResult<Vec<Arg>> {
         return Err(ExprError::at(call.operand(i)?.span.clone(), format!("{} needs at least one tensor", call.name)));
     }
     let nodes = alike(&list, &call.name, call.text())?;
-    Ok(nodes.into_iter().map(|node| call.push(node)).collect())
+    Ok(nodes.into_iter().map(|node| call.carry(node)).collect())
 }
 
 /// The common rank of all tensors.
@@ -104,6 +104,7 @@ pub fn concat(call: &mut Call, args: Vec<Arg>, axis: i64, ragged: bool) -> ExprR
     // Concatenating one tensor returns it unchanged along any axis; TensorFlow does not validate the axis then.
     let axis = if args.len() == 1 && rank > 0 { 0 } else { call.axis(1, axis, rank)? };
     let dims = types::joined(&dims_of(&args), axis, ragged).map_err(|e| e.or_at(call.span.clone()))?;
+    args.iter().for_each(|arg| call.moves_below(arg, axis + 1));
     let ty = Type { dims: dims.clone(), ..args[0].ty.clone() };
     call.one(ty, move |a| {
         let tensors = args.iter().map(|arg| arg.of(a)).collect::<Result<Vec<_>>>()?;
@@ -129,6 +130,10 @@ fn stack(call: &mut Call, ragged: bool) -> ExprResult<OperandKind> {
     // A single tensor stays as dense as it was.
     let ragged = ragged && (args.len() > 1 || axis == 0);
     let dims = types::stacked(&dims_of(&args), axis, ragged).map_err(|e| e.or_at(call.span.clone()))?;
+    args.iter().for_each(|arg| call.moves_below(arg, axis));
+    if axis == 0 {
+        call.makes_items();
+    }
     let ty = Type { dims: dims.clone(), ..args[0].ty.clone() };
     call.one(ty, move |a| {
         let tensors = args.iter().map(|arg| arg.of(a)).collect::<Result<Vec<_>>>()?;
@@ -139,13 +144,14 @@ fn stack(call: &mut Call, ragged: bool) -> ExprResult<OperandKind> {
 }
 
 fn split(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.nested(0)?;
+    let x = call.moved_nested(0)?;
     if x.rank() == 0 && matches!(x.ty.dtype(), Some(DType::String | DType::Bytes)) {
         let error = ExprError::at(call.span.clone(), "split divides tensors along an axis; this is a string");
         return Err(error.help("to split text: strings.split(x, sep=\"-\")"));
     }
     let axis = call.optional_int(2)?.unwrap_or(0);
     let axis = call.axis(2, axis, x.rank())?;
+    call.moves_below(&x, axis + 1);
     let dim = x.ty.dims[axis].size;
     if dim == Size::Ragged {
         // A single part is the tensor itself.
@@ -301,7 +307,7 @@ fn row_of_parts(sizes: &[i64], length: usize) -> Result<Vec<usize>, String> {
 }
 
 fn unstack(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.nested(0)?;
+    let x = call.moved_nested(0)?;
     let axis = call.optional_int(2)?.unwrap_or(0);
     let axis = call.axis(2, axis, x.rank())?;
     let known = match (x.ty.dims[axis].size, call.optional_int(1)?) {
@@ -318,10 +324,12 @@ fn unstack(call: &mut Call) -> ExprResult<OperandKind> {
     if known > 10_000 {
         return Err(call.error(format!("{known} tensors are too many")));
     }
+    call.moves_below(&x, axis + 1);
     let mut ty = x.ty.clone();
     ty.dims.remove(axis);
     if axis == 0 {
         ty.dims = outermost_uniform(ty.dims);
+        call.takes_items();
     }
     call.several(vec![ty; known as usize], move |args| {
         let tensor = x.of(args)?;

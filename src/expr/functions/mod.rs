@@ -37,6 +37,7 @@ mod activations;
 mod apply;
 mod axes;
 mod casts;
+mod chosen;
 mod classes;
 mod construct;
 mod contractions;

@@ -1,4 +1,5 @@
-//! Nulls: testing, replacing and removing them. All other functions reject them.
+//! Nulls: testing, replacing, removing and making them. Functions that select or move whole values carry them; all others
+//! reject them.
 //!
 //! ```text
 //! x                        [1 null] null [3]      level 0: the field, level 1: its items, ...
@@ -7,23 +8,29 @@
 //! fill_null(x, 0)          [1 0]    null [3]
 //! fill_null(x, [])         [1 null] []   [3]
 //! drop_null(x)             [1]      null [3]
+//! null_if(x, 3)            [1 null] null [null]
 //! ```
 //!
 //! Semantics: Arrow's validity bitmaps. TensorFlow's tensors have no nulls.
 
+use super::apply::pointwise;
 use super::time::{time_constant, unusable};
 use crate::error::Result;
-use crate::expr::call::{Arg, Call, Function, as_maps, as_node, is_map, strict};
+use crate::expr::call::{Arg, Call, Function, as_maps, as_node, is_map, moved_node, strict};
 use crate::expr::error::{ExprError, ExprResult, conversion, text_at};
 use crate::expr::eval::{Node, NodeKind};
+use crate::expr::kernels::compare::compare;
+use crate::expr::kernels::datum::Datum;
+use crate::expr::kernels::elementwise::choose;
 use crate::expr::kernels::level::{from_lengths, record_of};
 use crate::expr::kernels::time::time_of_text;
 use crate::expr::operand::{Operand, OperandKind, describe};
+use crate::expr::syntax::Compare;
 use crate::expr::types::promote;
 use crate::schema::{DType, Dim, Element, Literal, Size, Type};
 use crate::tensor::Tensor;
 use crate::tensor::nulls::{Filling, all_known, fill_values};
-use arrow_array::BooleanArray;
+use arrow_array::{BooleanArray, new_null_array};
 use arrow_buffer::BooleanBuffer;
 use std::sync::Arc;
 
@@ -48,6 +55,13 @@ pub static FUNCTIONS: &[Function] = &[
         "Remove null values, or the null items at the given level.",
         [("drop_null([[3, 1], [2]])", "[[3, 1], [2]]")],
         drop_null
+    ),
+    function!(
+        ["null_if"],
+        "x, value",
+        "Null where x equals the value, else x. For null under any other condition: where(condition, None, x).",
+        [("null_if([3, -1, 2], -1)", "[3, null, 2]")],
+        null_if
     ),
 ];
 
@@ -143,7 +157,7 @@ fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
     let Some(level) = node.ty.rank().checked_sub(rank) else {
         return Err(ExprError::at(value.span.clone(), format!("fill_null: the value has rank {rank}, but x has rank {}", node.ty.rank())));
     };
-    if let Some(misfit) = misfit(&node, &value) {
+    if let Some(misfit) = misfit(call, &node, &value) {
         return Err(misfit);
     }
     // A single value that is the same for all records also fills lists of known size.
@@ -195,17 +209,17 @@ fn dtype_of_values(node: &Node) -> Option<&DType> {
 }
 
 /// The error of a literal that a float dtype cannot hold.
-fn misfit(node: &Node, value: &Operand) -> Option<ExprError> {
+fn misfit(call: &Call, node: &Node, value: &Operand) -> Option<ExprError> {
     let literal = value.literal().filter(|_| dtype_of_values(node).is_some_and(DType::is_float))?;
-    literal.misfit(&node.ty).map(|misfit| ExprError::at(value.span.clone(), format!("fill_null: {misfit}")))
+    literal.misfit(&node.ty).map(|misfit| ExprError::at(value.span.clone(), format!("{}: {misfit}", call.name)))
 }
 
-/// The value that replaces nulls, which has the dtype of the others.
+/// The value that replaces nulls or is replaced by them, which has the dtype of the others.
 fn filler_of(call: &Call, node: &Node, value: &Operand) -> ExprResult<Node> {
     let dtype = dtype_of_values(node);
     let filler = match (dtype.filter(|dtype| dtype.time().is_some()), value.literal()) {
         (Some(dtype), Some(Literal::String(text))) => {
-            let time = time_of_text(&text, &dtype.arrow()).map_err(|e| unusable(value, "fill_null: ", &e))?;
+            let time = time_of_text(&text, &dtype.arrow()).map_err(|e| unusable(value, &format!("{}: ", call.name), &e))?;
             time_constant(time, value)
         }
         _ => strict(as_node(value, dtype)?)?,
@@ -213,16 +227,16 @@ fn filler_of(call: &Call, node: &Node, value: &Operand) -> ExprResult<Node> {
     if let (Some(dtype), Some(found)) = (dtype, filler.ty.dtype())
         && dtype != found
     {
-        if let (Some(Literal::Float(_)), Some(misfit)) = (value.literal(), misfit(node, value)) {
+        if let (Some(Literal::Float(_)), Some(misfit)) = (value.literal(), misfit(call, node, value)) {
             return Err(misfit);
         }
-        let error = ExprError::at(value.span.clone(), format!("fill_null: value must be {dtype}, not {}", value.describe()));
+        let error = ExprError::at(value.span.clone(), format!("{}: value must be {dtype}, not {}", call.name, value.describe()));
         return Err(match dtype.time() {
             Some(time) => error.help(format!("write it as text, such as {}", time.zero_literal())),
             None if value.is_literal() && !(dtype.is_number() && found.is_number()) => error,
             // A cast of the value would change it.
             None if value.is_literal() => match (&node.kind, promote(dtype, found)) {
-                (NodeKind::Slot { name, .. }, Some(wide)) if node.ty.rank() == 0 => {
+                (NodeKind::Slot { name, .. }, Some(wide)) if node.ty.rank() == 0 && call.name == "fill_null" => {
                     let value = text_at(call.text(), &value.span);
                     error.help(format!("to get {wide}: where(is_null({name}), {value}, fill_null({name}, 0))"))
                 }
@@ -243,4 +257,31 @@ fn fill_lists(call: &mut Call, node: &Node, x: Arg, value: &Operand) -> ExprResu
     }
     let ty = Type { optional: false, ..node.ty.clone() };
     call.one(ty, move |args| -> Result<Tensor> { fill_values(&*x.of(args)?, &dims, &Filling::Lists) })
+}
+
+fn null_if(call: &mut Call) -> ExprResult<OperandKind> {
+    let node = moved_node(call.operand(0)?)?;
+    let value = call.operand(1)?.clone();
+    if let Some(Literal::Float(number)) = value.literal()
+        && number.is_nan()
+    {
+        let x = text_at(call.text(), &node.span);
+        let error = ExprError::at(value.span.clone(), format!("{}: NaN is not equal to any value, not even to NaN", call.name));
+        return Err(error.help(format!("where(math.is_nan({x}), None, {x})")));
+    }
+    let filler = filler_of(call, &node, &value)?;
+    let x = call.carry(node);
+    call.plain(&x)?;
+    if filler.ty.rank() > x.rank() {
+        let (rank, own) = (filler.ty.rank(), x.rank());
+        return Err(ExprError::at(value.span.clone(), format!("{}: the value has rank {rank}, x has rank {own}", call.name)));
+    }
+    let value = call.push(filler);
+    call.makes_nulls();
+    let dtype = x.dtype()?.clone();
+    let null = new_null_array(&dtype.arrow(), 1);
+    pointwise(call, [x, value], dtype, move |[x, value]| {
+        let equal = compare(Compare::Equal, x, value).map_err(|e| (0, e))?;
+        choose(Datum { array: &equal, scalar: false }, Datum { array: &null, scalar: true }, x).map_err(|e| (0, e))
+    })
 }

@@ -168,7 +168,8 @@ fn normal(call: &mut Call, draw: fn(&mut Random) -> f64) -> ExprResult<OperandKi
 }
 
 fn shuffle(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.any(0)?;
+    let x = call.moved(0)?;
+    call.moves_below(&x, 1);
     if x.rank() == 0 || x.ty.is_sparse() {
         return Err(ExprError::at(x.span.clone(), format!("random.shuffle expects a tensor with at least one axis, found {}", x.ty)));
     }

@@ -46,7 +46,8 @@ pub static FUNCTIONS: &[Function] = &[
         "Reverse the order of items along axes.",
         [("reverse([[3, 1], [2]], axis=[1])", "[[1, 3], [2]]")],
         |c| {
-            let x = c.nested(0)?;
+            let x = c.moved_nested(0)?;
+            c.moves_below(&x, 0);
             let axes = c.ints(1)?.ok_or_else(|| c.error("reverse needs its axes"))?;
             // TensorFlow does not check the axes of a scalar.
             let axes = if x.rank() == 0 { Vec::new() } else { axes };
@@ -64,7 +65,7 @@ pub static FUNCTIONS: &[Function] = &[
                         let list = t.as_list()?;
                         let (partition, values) = slice::each_row(list.partition(), list.values(), back)?;
                         let partition = partition.with_item_sizes(&values, |row, sizes| list.item_sizes(row, sizes));
-                        Tensor::list(partition, values, None)
+                        Tensor::list(partition, values, list.validity().cloned())
                     })?;
                     reversed.with_sizes_cut(&tensor, *axis, &|_, size| size)
                 })
@@ -74,7 +75,8 @@ pub static FUNCTIONS: &[Function] = &[
 ];
 
 fn tile(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.nested(0)?;
+    let x = call.moved_nested(0)?;
+    call.moves_below(&x, 0);
     let multiples = call.all_integers(1)?;
     let place = call.operand(1)?.span.clone();
     if multiples.len() != x.rank() {
@@ -117,7 +119,7 @@ fn times(dim: &Dim, m: &Integer) -> Dim {
     }
 }
 
-/// Replaces the items of each row of `axis`. `write` gets the record and the items of the row, and appends the new
+/// Replaces the items of each row of `axis`; null rows stay null. `write` gets the record and the items of the row, and appends the new
 /// items. `resized` gives the record's size of the axis where it has no rows.
 fn repeated_rows(
     tensor: &Tensor,
@@ -142,21 +144,26 @@ fn repeated_rows(
             _ => from_lengths(lengths)?,
         };
         let values = list.values().gather(&places)?;
-        Tensor::list(out.with_item_sizes(&values, |row, sizes| list.item_sizes(row, sizes)), values, None)
+        Tensor::list(out.with_item_sizes(&values, |row, sizes| list.item_sizes(row, sizes)), values, list.validity().cloned())
     })?;
     repeated.with_sizes_cut(tensor, axis, resized)
 }
 
 fn repeat(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.nested(0)?;
+    let x = call.moved_nested(0)?;
     // A scalar is repeated as a vector with one item.
     let axis = match call.optional_int(2)? {
         Some(axis) => call.axis(2, axis, x.rank().max(1))?,
         None => 0,
     };
+    if x.rank() == 0 {
+        call.makes_items();
+    }
     let flattened = x.rank() == 0 || (call.given(2).is_none() && x.rank() > 1);
     if flattened {
         call.plain(&x)?;
+    } else {
+        call.moves_below(&x, axis + 1);
     }
     let known = static_int(call.operand(1)?);
     let repeats = call.integers(1)?;

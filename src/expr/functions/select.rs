@@ -3,14 +3,13 @@
 //! Semantics: `tf.gather`, `tf.gather_nd`, `tf.ragged.boolean_mask`, `tf.where`, `tf.dynamic_partition` on
 //! tf.RaggedTensor. An out-of-range index is always an error.
 
-use super::apply::pointwise;
+use super::chosen;
 use super::convert::zero_of;
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, as_node, cast_node, not_null, static_int};
 use crate::expr::error::{ExprError, ExprResult, compare};
 use crate::expr::kernels::broadcast::to_shape;
 use crate::expr::kernels::cast::{bools, i64s};
-use crate::expr::kernels::elementwise::choose;
 use crate::expr::kernels::fill::Filled;
 use crate::expr::kernels::level::{bounding_known, check_same, from_lengths, merged, record_of, with_sizes, wrap};
 use crate::expr::kernels::slice::cut;
@@ -74,8 +73,12 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["where", "where_v2"],
         "condition, x=None, y=None",
-        "x where the condition is true, else y. Without x and y, the indices where it is true or nonzero.",
-        [("where([True, False], [1, 2], 0)", "[1, 0]"), ("where([[False], [True, False]])", "[[1, 0]]")],
+        "x where the condition is true, else y; None for null. Without x and y, the indices where it is true or nonzero.",
+        [
+            ("where([True, False], [1, 2], 0)", "[1, 0]"),
+            ("where([True, False], [1, 2], None)", "[1, null]"),
+            ("where([[False], [True, False]])", "[[1, 0]]")
+        ],
         choice
     ),
     function!(
@@ -117,6 +120,10 @@ fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> ExprResult<OperandK
     let axis = call.axis(3, axis.unwrap_or(batch as i64), x.rank())?;
     if axis < batch {
         return Err(call.error(format!("axis {axis} must not be less than batch_dims {batch}")));
+    }
+    call.moves_below(&x, axis + 1);
+    if axis == 0 && indices.rank() == 0 {
+        call.takes_items();
     }
     let mut dims = x.ty.dims[..axis].to_vec();
     dims.extend(indices.ty.dims[batch..].iter().cloned());
@@ -174,7 +181,8 @@ fn gather(call: &mut Call, axis: Option<i64>, batch: i64) -> ExprResult<OperandK
 }
 
 fn gather_nd(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.moved(0)?;
+    let ignores = ignores_bad_indices(call, 3)?;
+    let x = if ignores { call.any(0)? } else { call.moved(0)? };
     let indices = call.integers(1)?;
     let batch = call.optional_int(2)?.unwrap_or(0);
     let ragged = last_ragged(&x.ty.dims).is_some();
@@ -200,7 +208,6 @@ fn gather_nd(call: &mut Call) -> ExprResult<OperandKind> {
             return Err(error.help("if they do: to_tensor(indices)"));
         }
     };
-    let ignores = ignores_bad_indices(call, 3)?;
     if ignores && ragged {
         return Err(call.error("gather_nd does not support bad_indices_policy for ragged tensors").help("to make it dense: to_tensor(x)"));
     }
@@ -223,6 +230,10 @@ fn gather_nd(call: &mut Call) -> ExprResult<OperandKind> {
     dims.extend(x.ty.dims[batch + depth..].iter().cloned());
     let ty = Type { dims: outermost_uniform(dims), ..x.ty.clone() };
     let levels = indices.rank() - 1;
+    call.moves_below(&x, batch + depth);
+    if levels == 0 && !listed {
+        call.takes_items();
+    }
     call.one(ty, move |args| {
         let (tensor, ids) = (x.of(args)?, indices.of(args)?);
         let (partitions, vectors) = ids.levels(levels)?;
@@ -353,6 +364,7 @@ fn boolean_mask(call: &mut Call) -> ExprResult<OperandKind> {
     }
     // tf.boolean_mask of a dense tensor flattens the result to one row; tf.ragged.boolean_mask keeps the rows.
     let flat = call.name == "boolean_mask" && levels > 1 && !ragged;
+    call.moves_below(&x, axis + levels);
     let mut ty = x.ty.clone();
     ty.dims[axis + levels - 1] = if levels == 1 { Dim::UNIFORM } else { Dim::RAGGED };
     if flat {
@@ -411,14 +423,14 @@ fn choice(call: &mut Call) -> ExprResult<OperandKind> {
     }
     let condition = mask_of(call, 0)?;
     match (call.given(1).is_some(), call.given(2).is_some()) {
-        (true, true) => {
-            let args = call.promoted(&[1, 2])?;
-            let [x, y] = args.as_slice() else { return Err(call.internal("two operands")) };
-            let dtype = x.dtype()?.clone();
-            pointwise(call, [condition, x.clone(), y.clone()], dtype, |[condition, x, y]| choose(condition, x, y).map_err(|e| (0, e)))
-        }
+        (true, true) => chosen::one_of_two(call, condition),
+        (true, false) if call.is_none(2) => chosen::or_null(call, condition, 1, true),
+        (false, true) if call.is_none(1) => chosen::or_null(call, condition, 2, false),
         (false, false) => coordinates(call, condition),
-        _ => Err(call.error("where needs both x and y, or neither")),
+        _ => {
+            let error = call.error("where needs both x and y, or neither");
+            Err(error.help("for null where the condition is false: where(condition, x, None)"))
+        }
     }
 }
 
@@ -507,12 +519,13 @@ fn places_of(data: &Tensor, partitions: &Tensor, levels: usize, counts: &[usize]
 
 /// The data and the partitions, arguments 0 and 1, with the number of axes of the partitions.
 fn partitioned(call: &mut Call) -> ExprResult<(Arg, Arg, usize)> {
-    let (x, ids) = (call.any(0)?, call.integers(1)?);
+    let (x, ids) = (call.moved(0)?, call.integers(1)?);
     let levels = ids.rank();
     if levels > x.rank() {
         let message = format!("the partitions have {}, but the data has {}", counted_axes(levels), x.rank());
         return Err(ExprError::at(ids.span.clone(), message));
     }
+    call.moves_below(&x, levels);
     Ok((x, ids, levels))
 }
 

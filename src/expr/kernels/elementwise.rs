@@ -10,8 +10,8 @@ use super::text::TextBuilder;
 use crate::error::{Error, Result};
 use crate::schema::DType;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type, Int32Type, Int64Type, UInt8Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveArray};
-use arrow_buffer::BooleanBuffer;
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveArray, make_array};
+use arrow_buffer::{BooleanBuffer, NullBuffer};
 use half::f16;
 use std::sync::Arc;
 
@@ -419,18 +419,30 @@ pub fn float(op: Float, array: &ArrayRef) -> Result<ArrayRef> {
     }
 }
 
-/// The values of `a` where `condition` is true, else those of `b`: `[n]`, where each operand is `[n]` or a scalar.
+/// The values of `a` where `condition` is true, else those of `b`, and their nulls: `[n]`, where each operand is `[n]` or a scalar.
 /// Source: `tf.where`. O(values).
 ///
 /// # Errors
 /// Different dtypes, which is a bug.
 pub fn choose(condition: Datum, a: Datum, b: Datum) -> Result<ArrayRef> {
-    let dtype = dtype_of(a.array)?;
     let len = [condition, a, b].iter().filter(|o| !o.scalar).map(|o| o.array.len()).max().unwrap_or(0);
     let bits = match bools(condition.array)? {
         bit if condition.scalar => &BooleanBuffer::collect_bool(len, |_| bit.value(0)),
         bits => bits,
     };
+    let chosen = chosen(bits, a, b)?;
+    if a.array.null_count() == 0 && b.array.null_count() == 0 {
+        return Ok(chosen);
+    }
+    let is_valid = |of: Datum, k: usize| of.array.is_valid(if of.scalar { 0 } else { k });
+    let valid = BooleanBuffer::collect_bool(len, |k| is_valid(if bits.value(k) { a } else { b }, k));
+    let data = chosen.to_data().into_builder().nulls(Some(NullBuffer::new(valid))).build();
+    data.map(make_array).map_err(|e| Error::internal(e.to_string()))
+}
+
+/// The values of `a` where the bit is set, else those of `b`, also below nulls.
+fn chosen(bits: &BooleanBuffer, a: Datum, b: Datum) -> Result<ArrayRef> {
+    let (dtype, len) = (dtype_of(a.array)?, bits.len());
     let (i, j) = (|k: usize| if a.scalar { 0 } else { k }, |k: usize| if b.scalar { 0 } else { k });
     match dtype {
         DType::Bool => {

@@ -115,6 +115,12 @@ pub fn with_sizes(tensor: Tensor, dims: &[Dim], sizes: impl FnOnce() -> Result<V
         return Ok(tensor);
     }
     let (sizes, mut partitions, below) = (sizes()?, partitions.into_iter().cloned().collect::<Vec<_>>(), below.clone());
+    let (mut validities, mut level) = (Vec::with_capacity(dims.len()), &tensor);
+    for _ in dims {
+        let list = level.as_list()?;
+        validities.push(list.validity().cloned());
+        level = list.values();
+    }
     for axis in (0..partitions.len() - 1).rev() {
         let of_row = |row: usize, out: &mut [usize]| {
             let record = record_below(partitions[..axis].iter(), row);
@@ -122,7 +128,7 @@ pub fn with_sizes(tensor: Tensor, dims: &[Dim], sizes: impl FnOnce() -> Result<V
         };
         partitions[axis] = partitions[axis].clone().with_sizes_below(&partitions[axis + 1..], of_row);
     }
-    wrap(partitions.into_iter(), below)
+    partitions.into_iter().zip(validities).rev().try_fold(below, |inner, (partition, validity)| Tensor::list(partition, inner, validity))
 }
 
 /// Checks that the axes that are uniform in `dims` have a single size in each record. O(rows).

@@ -81,14 +81,16 @@ pub fn rows(partition: &RowPartition, values: &Tensor, of_row: impl Fn(usize) ->
     Ok((out, values))
 }
 
-/// The items that `cut` takes from each row of a list, as a list; rows left without items remember the sizes of those they had.
+/// The items that `cut` takes from each row of a list, as a list. Null rows stay null; rows left without items remember the sizes
+/// of those they had.
 /// O(rows) and the cost of `cut`.
 ///
 /// # Errors
 /// Those of `cut`.
 pub fn cut(list: &List, cut: impl FnOnce(&RowPartition, &Tensor) -> Result<(RowPartition, Tensor)>) -> Result<Tensor> {
     let (partition, values) = cut(list.partition(), list.values())?;
-    Tensor::list(partition.with_item_sizes(&values, |row, sizes| list.item_sizes(row, sizes)), values, None)
+    let partition = partition.with_item_sizes(&values, |row, sizes| list.item_sizes(row, sizes));
+    Tensor::list(partition, values, list.validity().cloned())
 }
 
 /// Like [`rows`], with the same slice for every row. O(rows + values taken).

@@ -309,13 +309,9 @@ fn edited(tensors: Vec<Tensor>, scope: &Scope, edits: &[Edit]) -> Result<Vec<Ten
 /// `levels` of its axes.
 fn below(tensor: Tensor, ty: &Type, levels: usize, scope: Scope, rest: &[usize], edits: &[Edit]) -> Result<Tensor> {
     if let (Some((shown, records)), Some(validity)) = (shown(&tensor, &scope.records)?, tensor.validity()) {
-        // Nulls take the row after the others.
-        let (nshown, mut next) = (shown.nrows(), 0..shown.nrows());
-        let rows: Vec<usize> = validity.iter().map(|valid| valid.then(|| next.next()).flatten().unwrap_or(nshown)).collect();
         let changed = below(shown, ty, levels, Scope { records, ..scope }, rest, edits)?;
         let dims = ty.dims[ty.dims.len() - levels..].to_vec();
-        let null = Tensor::nulls(&Type { dims, ..ty.clone() }, 1)?;
-        return Tensor::concat(&[&changed, &null])?.gather(&rows);
+        return changed.spread(&validity, &Type { dims, ..ty.clone() });
     }
     let nrows = tensor.nrows();
     match tensor {
