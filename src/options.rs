@@ -4,7 +4,7 @@ use crate::demand::RecordNumbers;
 use crate::error::{Error, Result};
 use crate::notice::{Notices, Tally};
 use crate::path::{self, glob_matches, new_name};
-use crate::schema::{Schema, Type};
+use crate::schema::{Field, Schema, Type};
 use crate::screen;
 use crate::tensor::Tensor;
 use crate::tensor::arrow::extension::TensorTypes;
@@ -123,6 +123,8 @@ pub struct Options {
     pub csv: CsvOptions,
     /// The fields to add with the origin of records.
     pub source_columns: SourceColumns,
+    /// The fields of `--source hive` in the directories of all inputs; known after the inputs have been found.
+    pub hive_fields: Arc<Vec<Field>>,
     /// How Megatron datasets are read and written.
     pub megatron: MegatronOptions,
     /// Whether TFRecord and ArrayRecord records are read as raw bytes.
@@ -205,6 +207,7 @@ impl Default for Options {
             sum_duplicates: false,
             csv: CsvOptions::default(),
             source_columns: SourceColumns::default(),
+            hive_fields: Arc::default(),
             megatron: MegatronOptions::default(),
             raw_records: false,
             raw_members: false,
@@ -268,6 +271,8 @@ pub enum SourceColumn {
     Record,
     /// Its byte offset in the decompressed input.
     Byte,
+    /// The fields in the names of directories, such as `year=2024`.
+    Hive,
 }
 
 /// The fields that `--source` adds, with their names.
@@ -275,7 +280,7 @@ pub enum SourceColumn {
 pub struct SourceColumns(pub Vec<(String, SourceColumn)>);
 
 impl SourceColumns {
-    /// Parses `file,record,byte`, each optionally with a name: `path=file`.
+    /// Parses `file,record,byte,hive`, each but the last optionally with a name: `path=file`.
     ///
     /// # Errors
     /// An unknown word, or a repeated name.
@@ -287,7 +292,13 @@ impl SourceColumns {
                 "file" => SourceColumn::File,
                 "record" => SourceColumn::Record,
                 "byte" => SourceColumn::Byte,
-                _ => return Err(Error::usage(format!("expected file, record or byte, found `{what}`"))),
+                "hive" if name == what => SourceColumn::Hive,
+                "hive" => {
+                    return Err(
+                        Error::usage("hive stands for several fields, which directories name").help("rename them later: rename old=new")
+                    );
+                }
+                _ => return Err(Error::usage(format!("expected file, record, byte or hive, found `{what}`"))),
             };
             let name = new_name(name)?;
             if columns.iter().any(|(other, _)| *other == name) {
@@ -300,7 +311,12 @@ impl SourceColumns {
 
     /// Whether the byte offsets of records are needed.
     pub fn wants_byte(&self) -> bool {
-        self.0.iter().any(|(_, column)| *column == SourceColumn::Byte)
+        self.wants(SourceColumn::Byte)
+    }
+
+    /// Whether this is among them.
+    pub fn wants(&self, wanted: SourceColumn) -> bool {
+        self.0.iter().any(|(_, column)| *column == wanted)
     }
 }
 

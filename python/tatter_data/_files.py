@@ -220,7 +220,8 @@ class _Search:
         """Adds a notice if the name of a folder contains the value of a field."""
         name = min((name for name in folders if "=" in name), default=None)
         if name is not None:
-            self.notices.append(f"{path}: fields are read from the files only, not from directory names such as {name}")
+            text = f"fields are read from the files only, not from directory names such as {name}; to read those: --source hive"
+            self.notices.append(f"{path}: {text}")
 
     def _descend(self, folder: str, found: _Contents) -> None:
         entries = dict(self.tree.entries(folder))

@@ -59,7 +59,7 @@ pub struct Typed {
     /// Flush output files to disk (fsync) before renaming them into place
     #[arg(long, help_heading = "Files")]
     durable: bool,
-    /// Add the origin of each record as fields: file, record (numbered from 1), byte (offset from 0); NAME=file adds the file as NAME
+    /// Add the origin of each record as fields: file, record (numbered from 1), byte (offset from 0), hive (fields in the names of directories, such as year=2024); NAME=file adds the file as NAME
     #[arg(long, value_name = "WHAT,..", value_parser = SourceColumns::parse, help_heading = "Files")]
     source: Option<SourceColumns>,
     /// Print the plan without running it

@@ -4,7 +4,7 @@ use super::codec::extensions;
 use super::manifest::is_manifest;
 use super::recognise::format_of;
 use crate::error::{Error, Kind, Result};
-use crate::options::Options;
+use crate::options::{Options, SourceColumn};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -72,7 +72,12 @@ pub fn contents(directory: &Path, options: &Options, is_dataset: IsDataset) -> R
 /// # Errors
 /// The notice, under `--strict`.
 pub fn partition_is_not_read(input: &str, name: &str, options: &Options) -> Result<()> {
-    options.notices.add(format!("{input}: fields are read from the files only, not from directory names such as {name}"), options.strict)
+    if options.source_columns.wants(SourceColumn::Hive) {
+        return Ok(());
+    }
+    let text =
+        format!("{input}: fields are read from the files only, not from directory names such as {name}; to read those: --source hive");
+    options.notices.add(text, options.strict)
 }
 
 /// The error for a directory of datasets.
@@ -193,6 +198,6 @@ mod tests {
         assert_eq!(found_in.glob, format!("{}/**/*.x", folder.path().display()));
         let found: Vec<_> = found.iter().map(|p| p.strip_prefix(folder.path()).unwrap().display().to_string()).collect();
         assert_eq!(found, ["_k=1/e.x", "a/z.x", "b.x", "c=0/d.x", "c=1/d.x", "link.x"]);
-        assert!(options.notices.take()[0].ends_with("directory names such as _k=1"));
+        assert!(options.notices.take()[0].contains("directory names such as _k=1;"));
     }
 }

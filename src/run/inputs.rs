@@ -3,6 +3,7 @@
 use super::drawn::Drawn;
 use super::engine::Origin;
 use super::format;
+use super::hive;
 use super::opened::{Opened, open};
 use super::several::{ChainOfInput, Several};
 use super::work::{Load, Work};
@@ -12,7 +13,7 @@ use crate::error::{Error, Reason, Result};
 use crate::formats::{FORMATS, Format, Inference, Numbered, Request, Task, Tasks};
 use crate::hint::Hint;
 use crate::io::{self, Input};
-use crate::options::{OnError, Options, Scalars};
+use crate::options::{OnError, Options, Scalars, SourceColumn};
 use crate::printable::shell_word;
 use crate::schema::leaves::leaves;
 use crate::schema::{Element, Field, Schema, Type, notation};
@@ -102,6 +103,7 @@ impl Inputs {
             note_empty(&inputs, &options)?;
             inputs
         };
+        let options = with_hive_fields(options, &inputs)?;
         let opened: Vec<Opened> = inputs.into_iter().map(|input| open(input, &options)).collect::<Result<_>>()?;
         one_format_each(&opened)?;
         if !options.splits_beside {
@@ -127,10 +129,8 @@ impl Inputs {
     pub fn field_in_directories(&self, path: &str) -> Option<String> {
         let directories = self.opened.iter().filter_map(|opened| opened.input.path()?.parent());
         let mut names = directories.flat_map(Path::iter).filter_map(|directory| Some(directory.to_str()?.split_once('=')?.0));
-        let is_plain = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-        let name = names.find(|name| is_plain(name) && *name == path)?;
-        let map = shell_word(&format!("{name} = strings.regex_replace(file, \"(.*/)?{name}=([^/]*)/.*\", r\"\\2\")"));
-        Some(format!("{name} is in the names of directories, which are not read as fields; to read it: map {map} then ... --source file"))
+        let name = names.find(|name| *name == path)?;
+        Some(format!("{name} is in the names of directories; to read them as fields: --source hive"))
     }
 
     /// Whether an input has splits.
@@ -433,6 +433,22 @@ pub fn check_split(is_read: bool, options: &Options) -> Result<()> {
             .help("only a TensorFlow Datasets directory has splits; to choose records of other inputs, use head, skip, sample or split")),
         _ => Ok(()),
     }
+}
+
+/// The options, with the fields of `--source hive`.
+///
+/// # Errors
+/// The notice that there are none, under `--strict`.
+fn with_hive_fields(options: Arc<Options>, inputs: &[Arc<Input>]) -> Result<Arc<Options>> {
+    if !options.source_columns.wants(SourceColumn::Hive) {
+        return Ok(options);
+    }
+    let fields = hive::all_fields(inputs);
+    if let (true, Some(first)) = (fields.is_empty(), inputs.first()) {
+        let text = format!("{}: --source hive has no effect: no directory in the path has a name such as year=2024", first.name());
+        options.notices.add(text, options.strict)?;
+    }
+    Ok(Arc::new(Options { hive_fields: Arc::new(fields), ..options.as_ref().clone() }))
 }
 
 /// `--from none` reads nothing: its single record does not come from a file.

@@ -22,6 +22,7 @@ pub mod execute;
 pub mod explain;
 pub mod fold;
 pub mod format;
+mod hive;
 pub mod index;
 pub mod inference;
 pub mod inputs;
