@@ -294,9 +294,8 @@ impl SourceColumns {
                 "byte" => SourceColumn::Byte,
                 "hive" if name == what => SourceColumn::Hive,
                 "hive" => {
-                    return Err(
-                        Error::usage("hive stands for several fields, which directories name").help("rename them later: rename old=new")
-                    );
+                    return Err(Error::usage("hive adds several fields, which have the names of directories")
+                        .help("rename them later: rename old=new"));
                 }
                 _ => return Err(Error::usage(format!("expected file, record, byte or hive, found `{what}`"))),
             };

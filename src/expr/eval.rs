@@ -229,6 +229,14 @@ impl Args {
 }
 
 impl Node {
+    /// The same tensor if a function takes apart only its first `axes` axes: below them, lists may be null too.
+    pub fn moved_below(mut self, axes: usize) -> Node {
+        if let NodeKind::NotNull { allowed: AllowedNulls::Moved(all), .. } = &mut self.kind {
+            *all = axes;
+        }
+        self
+    }
+
     /// Whether the value is the same for all records.
     pub fn is_constant(&self) -> bool {
         match &self.kind {

@@ -39,6 +39,9 @@ fn shown(tensor: &Tensor, row: usize) -> String {
 }
 
 fn value(array: &ArrayRef, i: usize) -> String {
+    if array.is_null(i) {
+        return "null".to_owned();
+    }
     match array.data_type() {
         DataType::Boolean => array.as_boolean().value(i).to_string(),
         DataType::Int8 => array.as_primitive::<Int8Type>().value(i).to_string(),

@@ -1,6 +1,6 @@
 //! A call while it is being bound.
 
-use super::coerce::{NULLS, cast_node, moved_below, take_dtype};
+use super::coerce::{NULLS, cast_node, take_dtype};
 use super::fold::fold;
 use super::signature::{Param, ParamKind, Signature};
 use crate::error::{Result, nearest};
@@ -241,7 +241,7 @@ impl Call {
     /// A carried tensor of which the function takes apart only the first `axes` axes, so that lists below them may be null.
     pub fn moves_below(&mut self, arg: &Arg, axes: usize) {
         let node = self.node(arg);
-        self.nodes[arg.index] = moved_below(node, axes);
+        self.nodes[arg.index] = node.moved_below(axes);
     }
 
     /// Items of carried tensors become rows of the result.

@@ -394,7 +394,7 @@ pub fn present(node: Node) -> Node {
 }
 
 /// An item as a tensor of which whole values are selected or moved. It may hold nulls among its rows and its items, but no
-/// null lists in between; see [`moved_below`].
+/// null lists in between; see [`Node::moved_below`].
 ///
 /// # Errors
 /// The item is not a tensor, or has a foreign dtype.
@@ -405,14 +405,6 @@ pub fn moved_node(item: &Operand) -> ExprResult<Node> {
     }
     let axes = node.ty.rank();
     Ok(if node.ty.with_nulls && axes > 1 { without(node, AllowedNulls::Moved(axes)) } else { node })
-}
-
-/// The same tensor if a function takes apart only its first `axes` axes: below them, lists may be null too.
-pub fn moved_below(mut node: Node, axes: usize) -> Node {
-    if let NodeKind::NotNull { allowed: AllowedNulls::Moved(all), .. } = &mut node.kind {
-        *all = axes;
-    }
-    node
 }
 
 fn without(node: Node, allowed: AllowedNulls) -> Node {

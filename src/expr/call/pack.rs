@@ -1,6 +1,5 @@
 //! Packs lists of tensors into one tensor, and unpacks the items of a tensor.
 
-use super::coerce::moved_below;
 use super::fold::computed;
 use crate::error::Result;
 use crate::expr::error::{ExprError, ExprResult};
@@ -33,7 +32,7 @@ pub fn pack(nodes: Vec<Node>, span: Span) -> ExprResult<Node> {
     };
     let with_nulls = nodes.iter().any(|node| node.ty.optional || node.ty.with_nulls);
     let ty = Type { element: first.ty.element.clone(), dims: dims.clone(), optional: false, with_nulls };
-    let nodes = nodes.into_iter().map(|node| moved_below(node, 0)).collect();
+    let nodes = nodes.into_iter().map(|node| node.moved_below(0)).collect();
     let kernel = move |args: &Args| {
         let tensors = (0..args.values().len()).map(|i| args.tensor(i)).collect::<Result<Vec<_>>>()?;
         let out = join::stack(&tensors.iter().map(std::convert::AsRef::as_ref).collect::<Vec<_>>(), 0)?;

@@ -166,6 +166,6 @@ mod tests {
     fn a_value_that_does_not_fit_is_named() {
         let array: ArrayRef = Arc::new(Int64Array::from(vec![1, 70_000]));
         let error = cast(&array, &DType::UInt16).unwrap_err();
-        assert_eq!((error.message(), error.location().row), ("70000 does not fit uint16", Some(1)));
+        assert_eq!((error.message(), error.location().row), ("70000 does not fit in uint16", Some(1)));
     }
 }
