@@ -26,7 +26,7 @@ mod subscript;
 
 pub use arguments::INDEX_DTYPES;
 pub use binding::{Arg, Call, Written};
-pub use coerce::{alike, as_node, cast_node, common, computable, index_node, not_null, strict, strict_node};
+pub use coerce::{alike, as_node, cast_node, common, computable, index_node, not_null, strict, strict_node, valueless};
 pub use dicts::{key_name, same_keys};
 pub use fold::fold;
 pub use function::{Function, Meaning};
