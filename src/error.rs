@@ -43,6 +43,8 @@ pub enum Reason {
     UnknownField(String),
     /// The input is empty.
     Empty,
+    /// These fields are lists, where a value in each record is expected.
+    NotScalar(Vec<String>),
     /// The records have no fields at all.
     NoFields,
     /// An array has a dtype that tensors cannot store.
@@ -174,6 +176,12 @@ impl Error {
         if !self.0.help.iter().any(|said| said.as_str().contains(hint.as_str())) {
             self.0.help.push(hint);
         }
+        self
+    }
+
+    /// Adds a hint before the others.
+    pub fn help_first(mut self, line: impl Into<String>) -> Error {
+        self.0.help.insert(0, line.into());
         self
     }
 

@@ -22,7 +22,7 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     (&["repeat"], &["-n"], "the number is a positional argument: repeat 2"),
     (&["window", "windows"], &["--step", "--stride", "--slide"], "did you mean --shift?"),
     (&["window"], &["--length", "--len", "-n"], "did you mean --size?"),
-    (&["unique", "count"], &["--on", "--key", "-k"], "did you mean --by?"),
+    (&["unique", "count"], &["--on", "--key", "--keys", "-k"], "did you mean --by?"),
     (&["lookup"], &["--on", "--by", "--key"], "the key is a positional argument: lookup KEY in TABLE"),
     (&["padded-batch", "to-dense", "bucket"], &["--pad-value", "--padding-value", "--fill-value"], "did you mean --default?"),
     (&["padded-batch", "to-dense", "bucket"], &["--padding-values", "--pad-values"], "did you mean --default?"),
@@ -102,12 +102,16 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     (&["show", "validate", "head", "tail", "schema"], &["-f"], "choose fields with the verb select: select FIELDS then ..."),
     (&["select", "drop"], &["--fields", "-c"], "the fields are a positional argument: a,b"),
     (&["select", "drop", "rename", "cast", "fill-null"], &["-f"], "the fields are a positional argument: a,b"),
+    (&["partition"], &["--by", "--on", "-g"], "to write a file for each value, use the verb split: split --by FIELD -o part.jsonl"),
     (&["shuffle"], &["-n"], "to draw N records at random, use the verb sample: sample N"),
 ];
 
 /// Options of other tools for any verb, with advice.
 const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
-    (&["-j", "-p", "--jobs", "--parallel", "--workers", "--cores"], "did you mean --threads?"),
+    (
+        &["-j", "-p", "--jobs", "--parallel", "--workers", "--cores", "--num-threads", "--num-workers", "--nthreads"],
+        "did you mean --threads?",
+    ),
     (&["--format", "--fmt"], "use --from for the input format and --to for the output format"),
     (&["-O"], "did you mean -o?"),
     (&["-t", "--output-format", "--out-format", "--ofmt"], "did you mean --to?"),
@@ -121,7 +125,17 @@ const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
     ),
     (&["--na-values", "--null-value", "--null-values", "--na", "--null"], "did you mean --nulls?"),
     (&["--row-group-size", "--rowgroup-size"], "did you mean --row-group-rows?"),
-    (&["-z"], "did you mean --compression?"),
+    (&["-z", "--codec", "--compress"], "did you mean --compression?"),
+    (&["--partition-by", "--partition-cols"], "to write a file for each value, use the verb split: split --by FIELD -o part.jsonl"),
+    (
+        &["--parse-dates", "--try-parse-dates", "--try-parsedates", "--date-columns"],
+        "use --schema to declare times, as in --schema 'FIELD: date32' or --schema 'FIELD: timestamp[us]'",
+    ),
+    (
+        &["--comment", "--comments", "--comment-char", "--comment-prefix", "--skip-comments"],
+        "to omit comment lines: grep -v '^#' FILE | tatter ... --from csv -",
+    ),
+    (&["--slurp"], "to combine all records into one, use the verb batch: batch all"),
     (&["--skip-rows", "--skiprows", "--skip-lines"], "to omit lines before the header: tail -n +2 FILE | tatter ... --from csv -"),
     (&["--nrows", "--n-rows", "--n_rows", "--max-rows"], "limit records with the verb head: head N then ..."),
     (&["--num-shards", "--nshards", "--num_shards"], "did you mean --shards?"),
@@ -140,7 +154,10 @@ const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
     (&["--pretty", "--table"], "the verb `show` prints records in readable form"),
     (&["--c2j", "--c2l", "--c2p", "--c2t", "--j2c", "--t2c", "--t2j"], "use --from and --to for formats, as in --from csv --to json"),
     (&["--no-color", "--no-colour"], "did you mean --color never?"),
-    (&["--no-header", "--headerless-csv-input"], "name the columns with --columns: the first line is then a record"),
+    (
+        &["--no-header", "--no-headers", "--no-header-row", "--headerless-csv-input"],
+        "name the columns with --columns: the first line is then a record",
+    ),
     (&["-d", "-F", "--fs", "--ifs", "--ofs", "--sep", "--separator"], "did you mean --delimiter?"),
     (&["--quotechar", "--quote-char", "--quoting", "--no-quote", "--no-quotes", "--lazy-quotes"], "did you mean --quote?"),
     (&["--overwrite"], "omit it: existing output files are replaced unless --no-clobber is given"),
@@ -163,6 +180,8 @@ const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
 
 /// Verbs of other tools that have no equivalent, with advice.
 const VERBS: &[(&[&str], &str)] = &[
+    (&["unsparsify", "regularize"], "leave it out: all records have the same fields, which may be null"),
+    (&["transpose"], "records cannot become fields; to transpose a matrix in each record, use the verb map: map 'x = transpose(x)'"),
     (
         &["prefetch", "cache", "persist", "with-options", "with_options", "autotune", "repartition"],
         "leave it out: reading, computing and writing always overlap",

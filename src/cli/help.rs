@@ -34,7 +34,7 @@ Axes are numbered within a record: axis 0 is the outermost axis of a field; nega
 structures, `docs.tokens` has axis 0 (docs) and axis 1 (tokens). A name in brackets, as in int64[words], is a label: it means the same \
 as `?`.
 dtypes: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, string, bytes. Names that are not \
-identifiers are written in backquotes.
+identifiers are written in backquotes. A comment starts with # and ends with the line.
 ";
 
 pub const EXIT_CODES: &str = "\

@@ -1,14 +1,20 @@
 //! Suggests chains of verbs for simple jq programs.
 
+use crate::expr::names_used;
 use crate::printable::shell_word;
 use crate::quotes::{Piece, split};
 
 /// The characters that quote strings.
 const QUOTES_OF_JQ: &[char] = &['"'];
 
-/// The command for a program of paths, `select(...)`, `length` and objects of paths, separated by `|`; `None` for any other
-/// program. `files` is what follows the program.
+/// The command for a program; see [`verbs`]. `files` is what follows the program.
 pub fn equivalent(program: &str, files: &str) -> Option<String> {
+    Some(["tatter", &verbs(program)?, files].join(" ").trim_end().to_owned())
+}
+
+/// The chain for a program of paths, `select(...)`, `del(...)`, `length` and objects, separated by `|`; `None` for any other
+/// program.
+pub fn verbs(program: &str) -> Option<String> {
     let mut verbs = Vec::new();
     let mut stages = top_level(program, '|').into_iter().peekable();
     while let Some(stage) = stages.next() {
@@ -17,6 +23,12 @@ pub fn equivalent(program: &str, files: &str) -> Option<String> {
         }
         if let Some(condition) = stage.strip_prefix("select(").and_then(|rest| rest.strip_suffix(')')) {
             verbs.push(format!("filter {}", shell_word(&expression(condition)?)));
+            continue;
+        }
+        if let Some(paths) = stage.strip_prefix("del(").and_then(|rest| rest.strip_suffix(')')) {
+            let path = |path| field_path(path).or_else(|| Some(path.to_owned()).filter(|path| is_path(path)));
+            let paths: Vec<String> = top_level(paths, ',').into_iter().map(path).collect::<Option<_>>()?;
+            verbs.push(format!("drop {}", paths.join(",")));
             continue;
         }
         // Nothing follows a value that is no object.
@@ -36,7 +48,7 @@ pub fn equivalent(program: &str, files: &str) -> Option<String> {
     if verbs.is_empty() {
         verbs.push("convert".to_owned());
     }
-    Some(["tatter", &verbs.join(" then "), files].join(" ").trim_end().to_owned())
+    Some(verbs.join(" then "))
 }
 
 /// The verbs that choose the fields of `.a, .b.c` and `{a, c: .b.c}`.
@@ -52,10 +64,11 @@ fn fields(stage: &str) -> Option<String> {
         if !is_name(name) {
             return None;
         }
-        if let Some(path) = value.map(field_path) {
-            let path = path?;
-            if path != name {
-                assigned.push(format!("{name} = {path}"));
+        if let Some(value) = value {
+            let inner = value.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(value);
+            let value = field_path(value).or_else(|| expression(inner)).or_else(|| expression(value))?;
+            if value != name {
+                assigned.push(format!("{name} = {value}"));
             }
         }
         names.push(name);
@@ -64,20 +77,30 @@ fn fields(stage: &str) -> Option<String> {
     Some(format!("{map}select {}", names.join(",")))
 }
 
-/// A condition with fields by their names alone.
-fn expression(condition: &str) -> Option<String> {
+/// The expression for a condition or value; `None` if it has anything but fields, literals, operators, `select(...)`, `length`,
+/// `test("...")` and functions of tatter.
+pub fn expression(text: &str) -> Option<String> {
+    let text = text.trim();
+    let text = text.strip_prefix("select(").and_then(|rest| rest.strip_suffix(')')).unwrap_or(text);
     let mut out = String::new();
-    for part in top_level(condition, '|') {
-        match part.strip_prefix("length") {
-            None if out.is_empty() => out = without_dots(part)?,
-            Some(compared) if is_path(&out) => out = format!("len({out}){compared}"),
+    for part in top_level(text, '|') {
+        let pattern = part.strip_prefix("test(\"").and_then(|rest| rest.strip_suffix("\")")).filter(|pattern| !pattern.contains('"'));
+        out = match (part.strip_prefix("length"), pattern) {
+            (None, None) if out.is_empty() => without_dots(part)?,
+            (Some(compared), _) if is_path(&out) => format!("len({out}){compared}"),
+            (None, Some(pattern)) if is_path(&out) => format!("strings.regex_full_match({out}, \"(?s).*{pattern}.*\")"),
             _ => return None,
         }
     }
-    Some(out.replace("== true", "== True").replace("== false", "== False"))
+    names_used(&out, false).is_some().then_some(out)
 }
 
-/// The text without the dots before fields; `None` if it has anything but fields, numbers, strings and comparisons.
+/// The assignments with fields by their names alone, as in `y = x` for `.y = .x`; `None` if they are not those of tatter even then.
+pub fn statements(text: &str) -> Option<String> {
+    without_dots(text).filter(|text| names_used(text, true).is_some())
+}
+
+/// The text without the dots before fields.
 fn without_dots(text: &str) -> Option<String> {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(c) = rest.chars().next() {
@@ -91,29 +114,47 @@ fn without_dots(text: &str) -> Option<String> {
                 let path = field_path(&rest[..end])?;
                 rest = &rest[end..];
                 let test = [("== null", ""), ("!= null", "not ")];
-                match test.iter().find_map(|(null, not)| Some((rest.trim_start().strip_prefix(null)?, not))) {
-                    Some((after, not)) => {
+                let is_null = test.iter().find_map(|(null, not)| Some((rest.trim_start().strip_prefix(null)?, not)));
+                match (is_null, replacement(rest)) {
+                    (Some((after, not)), _) => {
                         out.push_str(&format!("{not}is_null({path})"));
                         rest = after;
                     }
-                    None => out.push_str(&path),
+                    (None, Some((value, after))) => {
+                        out.push_str(&format!("fill_null({path}, {value})"));
+                        rest = after;
+                    }
+                    (None, None) => out.push_str(&path),
                 }
                 continue;
             }
-            c if c.is_alphabetic() => {
-                let end = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
-                if !["and", "or", "not", "true", "false"].contains(&&rest[..end]) {
-                    return None;
+            c if c.is_alphabetic() || c == '_' => {
+                let end = rest.find(|c: char| !(c.is_alphanumeric() || "_.".contains(c))).unwrap_or(rest.len());
+                match &rest[..end] {
+                    "true" => out.push_str("True"),
+                    "false" => out.push_str("False"),
+                    word => out.push_str(word),
                 }
-                end
+                rest = &rest[end..];
+                continue;
             }
-            c if c.is_ascii_digit() || " .<>=!()+-*/%".contains(c) => 1,
+            c if c.is_ascii_digit() || " .<>=!()+-*/%,;".contains(c) => 1,
             _ => return None,
         };
         out.push_str(&rest[..end]);
         rest = &rest[end..];
     }
     Some(out)
+}
+
+/// The value that replaces null, after a path, as in `// "none"`, and the text after it.
+fn replacement(text: &str) -> Option<(&str, &str)> {
+    let value = text.trim_start().strip_prefix("//")?.trim_start();
+    let end = match value.strip_prefix('"') {
+        Some(string) => string.find('"')? + 2,
+        None => value.find(|c: char| !(c.is_ascii_digit() || "-.".contains(c))).unwrap_or(value.len()),
+    };
+    (end > 0).then(|| value.split_at(end))
 }
 
 /// The field path for a path of jq: `.docs[].title` is docs.title.
@@ -137,7 +178,20 @@ fn top_level(text: &str, separator: char) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::equivalent;
+    use super::{equivalent, statements};
+
+    #[test]
+    fn assignments_name_fields_without_dots() {
+        for (text, expected) in [
+            (".y = .x + 1", Some("y = x + 1")),
+            ("l = .meta.lang // \"none\"; n = .n // 0", Some("l = fill_null(meta.lang, \"none\"); n = fill_null(n, 0)")),
+            ("y = strings.lower(.s)", Some("y = strings.lower(s)")),
+            (".x |= . + 1", None),
+            (".x", None),
+        ] {
+            assert_eq!(statements(text).as_deref(), expected, "{text}");
+        }
+    }
 
     #[test]
     fn programs_become_chains() {
@@ -154,7 +208,12 @@ mod tests {
             ("select(.x > 1 and .s == \"a.b\")", Some("tatter filter 'x > 1 and s == \"a.b\"' f")),
             ("select(.tags | length > 2) | .id", Some("tatter filter 'len(tags) > 2' then select id f")),
             ("select(.x != null and .y > 1)", Some("tatter filter 'not is_null(x) and y > 1' f")),
-            ("select(.s | test(\"a\"))", None),
+            ("select(.s | test(\"a\"))", Some("tatter filter 'strings.regex_full_match(s, \"(?s).*a.*\")' f")),
+            ("select(.s // \"\" == \"a\" and .ok == true)", Some("tatter filter 'fill_null(s, \"\") == \"a\" and ok == True' f")),
+            ("{user, n: len(tags), m: (.b | length)}", Some("tatter map 'n = len(tags); m = len(b)' then select user,n,m f")),
+            ("del(.a, .b.c) | .x", Some("tatter drop a,b.c then select x f")),
+            ("select(.a | ascii_downcase == \"x\")", None),
+            ("select(.[0] == 1)", None),
             ("map(.x + 1)", None),
             ("group_by(.x)", None),
         ] {

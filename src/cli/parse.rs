@@ -145,6 +145,7 @@ fn chain(words: &mut Words) -> Result<ParsedChain> {
         if owner.is_last && !verb.combines {
             misplaced::file_before_argument(&command, owner.name, &matches, words)?;
         }
+        misplaced::in_argument(verb, &matches, words, i)?;
         parsed.push(verb.parse(&matches).map_err(|e| reword(&e, &command, owner, &arguments))?);
         if verb.combines && !owner.is_last {
             combined = given_files(&matches);

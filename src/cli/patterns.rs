@@ -8,6 +8,8 @@ pub struct Search {
     is_inverted: bool,
     ignores_case: bool,
     counts: bool,
+    /// The only column that is searched.
+    pub column: Option<String>,
     /// The words after the pattern.
     pub files: Vec<String>,
 }
@@ -24,7 +26,11 @@ impl Search {
         };
         let after = |options: &[&str]| given.iter().position(|word| options.contains(&word.as_str())).and_then(|at| given.get(at + 1));
         let named = if is_csvkit { after(&["-m", "-r", "--match", "--regex"]) } else { after(&["-e"]) };
-        let column = if is_csvkit { after(&["-c", "--columns"]) } else { None };
+        let column = match name {
+            "csvgrep" => after(&["-c", "--columns"]),
+            "search" => after(&["-s", "--select"]),
+            _ => None,
+        };
         let mut others = given.iter().filter(|word| !is_option(word) && Some(*word) != named && Some(*word) != column);
         let pattern = named.or_else(|| others.next())?;
         Some(Search {
@@ -32,6 +38,7 @@ impl Search {
             is_inverted: has('v', "--invert-match"),
             ignores_case: has('i', "--ignore-case"),
             counts: !is_csvkit && has('c', "--count"),
+            column: column.cloned(),
             files: others.cloned().collect(),
         })
     }

@@ -44,6 +44,19 @@ const OPERATOR_NOTES: &str = "\
 as in TensorFlow. A 64-bit integer and a float are compared exactly, without rounding the integer.
 ";
 
+const TIMES: &str = "\
+Times have the types of Arrow: date32, timestamp[us], timestamp[ms, UTC], time64[ns], duration[s]. They are read from text if --schema \
+declares them, as in --schema 'd: date32; t: timestamp[us]'; the verb `cast` and the function `timestamp` convert text and numbers. Times can be \
+compared with text: t < \"2024-05-01\". For arithmetic, cast(t, int64) returns the count of units since 1970; `cast t=timestamp[us]` converts \
+it back.
+";
+
+const NULLS: &str = "\
+A value may be null if its type is `optional` or has `with nulls`; an absent key of JSON is read as null, and null and the \
+empty list are different. Verbs that choose, move or rename whole values pass nulls through; others fail at the first null. The verb `fill-null` replaces \
+nulls, filter 'not is_null(x)' drops such records, and a default in --schema is read instead of null: 'age: int64 = -1'.
+";
+
 const VERSION: &str = "`tatter --version` prints the version; with -v, it also prints the build configuration.\n";
 
 /// The output of `tatter help WORD`.
@@ -149,9 +162,19 @@ static TOPICS: &[Topic] = &[
     },
     Topic { names: &["arrays"], summary: "how npz, npy and safetensors store records", text: || ARRAYS.to_owned() },
     Topic {
-        names: &["types", "type", "dtypes", "dtype", "notation", "schemas", "axes", "axis", "time", "dates", "date", "null", "nulls"],
+        names: &["types", "type", "dtypes", "dtype", "notation", "schemas", "axes", "axis"],
         summary: "the notation of --schema",
         text: || NOTATION.to_owned(),
+    },
+    Topic {
+        names: &["times", "time", "dates", "date"],
+        summary: "dates, times and durations, and their functions",
+        text: || format!("{TIMES}\n{}", expr::family_list("Times")),
+    },
+    Topic {
+        names: &["nulls", "null"],
+        summary: "which verbs accept nulls, and the functions for nulls",
+        text: || format!("{NULLS}\n{}", expr::family_list("Nulls")),
     },
     Topic {
         names: &["expressions", "expression", "exprs", "expr"],

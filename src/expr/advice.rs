@@ -22,7 +22,7 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["length", "count"], &["for the size of axis 0: len(x); for the number of bytes in strings: strings.length(x)"]),
     (&["startswith", "starts_with"], &["write strings.regex_full_match(x, \"(?s)PREFIX.*\")"]),
     (&["endswith", "ends_with"], &["write strings.regex_full_match(x, \"(?s).*SUFFIX\")"]),
-    (&["contains", "search", "match", "like", "ilike", "rlike", "regex"], &[SEARCH_TEXT, SEARCH_LIST]),
+    (&["contains", "search", "match", "like", "ilike", "rlike", "regex", "test"], &[SEARCH_TEXT, SEARCH_LIST]),
     (&["replace", "strings.replace", "replace_all"], &["write strings.regex_replace(x, PATTERN, REPLACEMENT)"]),
     (&["isnan"], &["did you mean math.is_nan?"]),
     (&["regex_match", "regexp_matches", "fullmatch"], &["did you mean strings.regex_full_match?"]),
@@ -30,7 +30,20 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["trim"], &["did you mean strings.strip?"]),
     (&["substring", "slice_text"], &["did you mean strings.substr?"]),
     (&["concatenate", "join", "format", "sprintf"], &["join strings with +; to join the strings of a list: strings.reduce_join(x)"]),
-    (&["hash", "md5", "sha1", "sha256", "crc32"], &["to map strings to numbers from 0 to N - 1: strings.to_hash_bucket_fast(x, N)"]),
+    (&["hash", "crc32"], &["to map strings to numbers from 0 to N - 1: strings.to_hash_bucket_fast(x, N)"]),
+    (
+        &["md5", "sha1", "sha256", "sha512"],
+        &[
+            "to keep one record for each value, use the verb unique: unique --by x",
+            "to map strings to numbers from 0 to N - 1: strings.to_hash_bucket_fast(x, N)",
+        ],
+    ),
+    (
+        &["has_key", "map_contains", "map_contains_key", "contains_key", "containsKey"],
+        &["to test for a key of a map: reduce_any(keys(m) == \"KEY\")"],
+    ),
+    (&["map_keys", "mapKeys"], &["did you mean keys?"]),
+    (&["map_values", "mapValues"], &["for the values of a map m: m.value"]),
     (&["rand", "random", "uniform"], &["to draw a number from 0 to 1 for each record: random.uniform([])"]),
     (
         &["now", "today", "current_timestamp", "current_date"],

@@ -64,8 +64,10 @@ pub struct Binder<'a> {
 }
 
 /// The namespaces of TensorFlow, NumPy and Paddle.
-const NAMESPACES: [&str; 22] = [
+const NAMESPACES: [&str; 23] = [
     "math",
+    // Python's, for advice.
+    "re",
     "ragged",
     "RaggedTensor",
     "strings",

@@ -373,6 +373,11 @@ fn null_error(tensor: &Tensor, ty: &Type, place: &NullPlace) -> Error {
         if list.validity().is_some() {
             let whole = depth == 0 && !inside;
             let error = named(if whole { "is null" } else { "contains a null list" });
+            // Where a list is null, none of its items is tested.
+            let tested = x.strip_prefix("is_null(").and_then(|x| x.strip_suffix(')')).filter(|x| !x.contains(['(', '=']));
+            if let Some(tested) = tested {
+                return error.help(format!("to test the lists instead of their items: is_null({tested}, level={depth})"));
+            }
             let fixed = dims.iter().all(|d| matches!(d.size, Size::Known(_)));
             let error = match fixed {
                 true => error.help(format!("to replace it with values: {}", filled(value))),

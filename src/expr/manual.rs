@@ -71,6 +71,12 @@ pub fn functions_of(module: &str) -> Option<String> {
     Some(listed(|function| function.names.iter().any(inside))).filter(|list| !list.is_empty())
 }
 
+/// The functions of the family with that title, for a topic of the help.
+pub fn family_list(title: &str) -> String {
+    let family = FAMILIES.iter().find(|family| family.title == title);
+    listed(|function| family.is_some_and(|family| family.functions.iter().any(|own| own.names == function.names)))
+}
+
 fn listed(wanted: impl Fn(&Function) -> bool) -> String {
     let mut out = String::new();
     for family in FAMILIES {

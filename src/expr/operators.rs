@@ -82,7 +82,20 @@ impl Binder<'_> {
         if op == Binary::Multiply && is_dense_bool(&a) && is_dense_bool(&b) {
             return self.operator(expr, Binary::And.function(), vec![a, b]);
         }
-        self.operator(expr, op.function(), vec![a, b])
+        // jq's `x // "none"`
+        let is_text = |operand: &Operand| match &operand.kind {
+            OperandKind::Literal(literal) => matches!(literal, Literal::String(_)),
+            _ => operand.node().is_some_and(|node| node.ty.dtype() == Some(&DType::String)),
+        };
+        let replaces_null = op == Binary::FloorDivide && is_text(&a) && is_text(&b);
+        self.operator(expr, op.function(), vec![a, b]).map_err(|error| match replaces_null {
+            true => error.instead(format!(
+                "to replace nulls: fill_null({}, {})",
+                text_at(&self.text, &left.span),
+                text_at(&self.text, &right.span)
+            )),
+            false => error,
+        })
     }
 
     /// `a < b <= c` is `a < b and b <= c`.

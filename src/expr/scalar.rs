@@ -4,7 +4,7 @@ use super::bind::{Binder, Scope};
 use super::constants;
 use super::error::{ExprError, ExprResult, compare};
 use super::eval::{Frame, Node, Value, slots_of};
-use super::names::{in_backquotes, quoted_field};
+use super::names::{in_backquotes, names_used, quoted_field};
 use super::parts::{after, below_limit, is_too_large, most_nbytes, names_growing};
 use super::program::record_keys;
 use super::span::name_text;
@@ -85,7 +85,9 @@ fn bound_scalar(text: &str, scope: &Scope, schema: &Schema, options: &Options) -
     }
     if node.ty.rank() > 0 || node.ty.dtype().is_none() || node.ty.is_sparse() {
         let message = format!("expected a scalar in each record, found {}", super::operand::describe(&node.ty));
+        let read = names_used(text, false).map(|used| used.read.into_iter().collect()).unwrap_or_default();
         return Err(ExprError::at(expr.span, message)
+            .because(Reason::NotScalar(read))
             .help(match (node.ty.dtype(), node.ty.fields()) {
                 (Some(DType::Bool), _)
                     if node.ty.optional

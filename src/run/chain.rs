@@ -5,10 +5,13 @@ use super::stages::is_much_wider;
 use crate::chunk::Chunk;
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Reason, Result};
+use crate::formats::FORMATS;
 use crate::options::{Options, named};
-use crate::schema::Schema;
+use crate::path::quoted;
+use crate::printable::shell_word;
 use crate::schema::leaves::leaves;
 use crate::schema::replaced::note_replaced;
+use crate::schema::{Element, Schema, Size, Type};
 use crate::verbs::{Bound, ChunkParts, Map, Operator, Parsed, Route, Unchanged};
 use std::sync::Arc;
 
@@ -28,7 +31,7 @@ impl Chain {
     /// # Errors
     /// The error of the first verb that does not accept its input schema.
     pub fn bind(verbs: &[Box<dyn Parsed>], schema: &Schema, options: &Options) -> Result<Chain> {
-        let bind = |verb: &dyn Parsed, before: &Arc<Schema>| verb.bind(before, options);
+        let bind = |verb: &dyn Parsed, before: &Arc<Schema>| verb.bind(before, options).map_err(|e| as_scalars(e, schema, before, options));
         // Without the dropped fields, an error could not suggest their names.
         Chain::bind_by(verbs, schema, true, bind).or_else(|_| Chain::bind_by(verbs, schema, false, bind))
     }
@@ -183,6 +186,27 @@ pub fn read_less(first: &dyn Parsed, chain: &mut Chain, schema: &mut Schema, dem
 }
 
 /// In a chain of several verbs, names the verb in the error.
+/// The error, with advice if scalars are stored as lists, as in a tf.Example. `schema`: that of the input; `before`: that before the
+/// verb.
+fn as_scalars(error: Error, schema: &Schema, before: &Schema, options: &Options) -> Error {
+    let Some(Reason::NotScalar(names)) = error.reason() else { return error };
+    let format = FORMATS.iter().find(|format| Some(format.name()) == options.source);
+    if !format.is_some_and(|format| format.options().contains(&"--scalar")) {
+        return error;
+    }
+    let is_list =
+        |ty: &Type| matches!(&ty.element, Element::Value(_)) && matches!(ty.dims.as_slice(), [only] if only.size == Size::Uniform);
+    let find = |schema: &Schema, name: &str| Some(schema.fields[schema.index_of(name)?].ty.clone());
+    let is_unchanged = |name: &&String| find(before, name).is_some_and(|ty| is_list(&ty) && find(schema, name) == Some(ty));
+    let lists: Vec<String> = names.iter().filter(is_unchanged).map(|name| quoted(name)).collect();
+    match lists.as_slice() {
+        [] => error,
+        [_] => error.help_first(format!("if it never has more than one value, read it as a scalar: --scalar {}", shell_word(&lists[0]))),
+        _ => error
+            .help_first(format!("read those that never have more than one value as scalars: --scalar {}", shell_word(&lists.join(",")))),
+    }
+}
+
 fn name_verb(error: Error, verb: &str, verbs: usize) -> Error {
     if verbs > 1 && error.location().input.is_none() { error.in_input(verb) } else { error }
 }

@@ -35,7 +35,7 @@ pub mod uuid;
 pub use encoding::PartitionEncoding;
 
 use crate::error::{Error, Reason, Result, nearest};
-use crate::path::FieldPath;
+use crate::path::{FieldPath, quoted};
 use crate::printable::{listed, shell_word};
 use arrow_schema::DataType;
 use facts::{Facts, Storage};
@@ -517,7 +517,23 @@ fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
     if let Some((field, new)) = name.split_once(" as ").or_else(|| name.split_once(" AS ")).or_else(|| name.split_once('='))
         && fields.iter().any(|known| known.name == field)
     {
-        return error.help(format!("to rename a field, use the verb rename: rename {}", shell_word(&format!("{field}={new}"))));
+        let rest = &path.names()[depth + 1..];
+        return match &outer {
+            None => error.help(format!("to rename a field, use the verb rename: rename {}", shell_word(&format!("{field}={new}")))),
+            Some(outer) if rest.is_empty() => {
+                let option = if new == field { String::new() } else { format!(" --as {}", shell_word(&quoted(new))) };
+                let field = shell_word(&outer.join(field).to_string());
+                error.help(format!("to copy a field out of its structure, use the verb promote: promote {field}{option}"))
+            }
+            // `p.a=p.b`
+            Some(outer) => match rest {
+                [name] if outer.to_string() == new => {
+                    let pair = format!("{}={}", outer.join(field), quoted(name));
+                    error.help(format!("to rename a field, use the verb rename: rename {}", shell_word(&pair)))
+                }
+                _ => error,
+            },
+        };
     }
     if name == "$" && path.names().len() > depth + 1 {
         let rest = FieldPath::try_new(path.names()[depth + 1..].to_vec()).map_or_else(|_| dotted(path, depth + 1), |rest| rest.to_string());
@@ -538,7 +554,7 @@ fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
     }
     let dotted = dotted(path, depth);
     if let Some(field) = fields.iter().find(|field| path.names().len() > depth + 1 && field.name == dotted) {
-        return error.help(format!("did you mean {}? write such a name in backquotes", crate::path::quoted(&field.name)));
+        return error.help(format!("did you mean {}? write such a name in backquotes", quoted(&field.name)));
     }
     let is_pattern = name.contains('*');
     let error = if is_pattern { error.help("`*` is not a wildcard here: list each field") } else { error };
@@ -551,7 +567,7 @@ fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
             error.help(format!("did you mean {inner}?"))
         }
         None => {
-            let names = fields.iter().map(|f| crate::path::quoted(&f.name));
+            let names = fields.iter().map(|f| quoted(&f.name));
             error.help(format!("the fields are: {}", listed(names, LISTED)))
         }
     }

@@ -15,15 +15,21 @@ impl Schema {
     /// `None` if there is no such structure, or none of its fields is wanted.
     pub fn moved_out(&self, structure: &FieldPath, is_wanted: impl Fn(&Field) -> bool) -> Option<String> {
         let (_, field) = self.find(structure).ok()?;
-        let (mut names, mut verbs): (Vec<String>, _) = (Vec::new(), String::new());
-        for part in field.ty.fields().filter(|_| field.ty.dims.is_empty())?.iter().filter(|part| is_wanted(part)) {
-            let path = structure.join(&part.name);
-            let name = free_name(&path, |name| self.index_of(name).is_some() || names.iter().any(|used| used == name));
-            let option = if name == part.name { String::new() } else { format!(" --as {}", shell_word(&quoted(&name))) };
-            verbs += &format!("promote {}{option} then ", shell_word(&path.to_string()));
+        let parts = field.ty.fields().filter(|_| field.ty.dims.is_empty())?.iter().filter(|part| is_wanted(part));
+        let paths: Vec<FieldPath> = parts.map(|part| structure.join(&part.name)).collect();
+        (!paths.is_empty()).then(|| format!("{} then drop {}", self.promotions(&paths), shell_word(&structure.to_string())))
+    }
+
+    /// The verbs that copy these fields out of their structures: `promote a.b then promote a.c --as a_c`.
+    pub fn promotions(&self, paths: &[FieldPath]) -> String {
+        let (mut names, mut verbs): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        for path in paths {
+            let name = free_name(path, |name| self.index_of(name).is_some() || names.iter().any(|used| used == name));
+            let option = if name == path.last() { String::new() } else { format!(" --as {}", shell_word(&quoted(&name))) };
+            verbs.push(format!("promote {}{option}", shell_word(&path.to_string())));
             names.push(name);
         }
-        (!names.is_empty()).then(|| format!("{verbs}drop {}", shell_word(&structure.to_string())))
+        verbs.join(" then ")
     }
 }
 

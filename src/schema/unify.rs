@@ -5,6 +5,7 @@
 //! conflict.
 
 use super::facts::{Storage, Stored};
+use super::notation::{declaration, schema_option};
 use super::time::finer;
 use super::{DType, Dim, Element, Field, Literal, Schema, Size, Type};
 use crate::error::{Error, Result};
@@ -55,6 +56,11 @@ pub fn unify_named(a: &Schema, b: &Schema, [in_a, in_b]: [&str; 2]) -> Result<Sc
     // A scalar and a list of it.
     if matches!((x.rank(), y.rank()), (0, 1) | (1, 0)) && x.element == y.element && [x, y].iter().all(|ty| !ty.is_ragged()) {
         error = error.help(LISTS_ONLY);
+    }
+    if [x, y].iter().all(|ty| ty.dtype().is_some_and(DType::is_integer)) && x.dims == y.dims && !x.is_sparse() {
+        let (optional, with_nulls) = (x.optional || y.optional, x.with_nulls || y.with_nulls);
+        let ty = Type { element: Element::Value(DType::Int64), dims: x.dims.clone(), optional, with_nulls };
+        error = error.help(format!("if int64 holds all values: {}", schema_option(&declaration(&first.path, ty))));
     }
     for Clash { path, types: [x, y] } in others.iter().take(10) {
         error = error.help(format!("{path} is {x} in one input and {y} in another"));
@@ -318,7 +324,11 @@ mod tests {
                  if one is a TFRecord, which stores only lists: --scalar auto reads fields with one value in every record as scalars",
             ),
             ("x: null[?, (?)]", "x: int8[?]", "x is null[?, (?)] in one input and int8[?] in another: no type fits both"),
-            ("x: uint64", "x: int64", "x is uint64 in one input and int64 in another: no type fits both"),
+            (
+                "x: uint64",
+                "x: int64",
+                "x is uint64 in one input and int64 in another: no type fits both\n  if int64 holds all values: --schema 'x: int64'",
+            ),
             (
                 "a: bool; d: {p: float64, q: {r: int8[?]}}[?]; z: bool",
                 "a: bool; d: {p: string, q: {r: string[?]}}[?]; z: int8",

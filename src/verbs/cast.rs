@@ -9,6 +9,7 @@ use crate::expr;
 use crate::options::Options;
 use crate::path::{self, FieldPath};
 use crate::printable::shell_word;
+use crate::schema::notation::{declaration, schema_option};
 use crate::schema::{DType, Element, Schema, Type, notation};
 use crate::tensor::{Sparse, Tensor, text, time};
 use arrow_array::{ArrayRef, make_array, new_null_array};
@@ -136,7 +137,7 @@ Decimals can be cast to floats and to strings.";
         },
     ];
 
-    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let mut edits = Edits::new(schema);
         let mut seen = HashSet::new();
         for (patterns, to) in &self.pairs.0 {
@@ -150,8 +151,9 @@ Decimals can be cast to floats and to strings.";
                 }
                 edits.change(&field, |ty| {
                     let (new, levels, to) = (cast_type(&path, ty, to)?, ty.list_dims().len(), to.clone());
+                    let retyped = declared(&path, ty, &new, options.source);
                     Ok((new, move |tensor: &Tensor, scope: &Scope| {
-                        scope.refuse_nulls(tensor, &path)?;
+                        scope.refuse_nulls(tensor, &path).map_err(|e| retyped.iter().fold(e, Error::help_first))?;
                         tensor.map_below(levels, &mut |below| cast_below(below, &to))
                     }))
                 })?;
@@ -163,6 +165,19 @@ Decimals can be cast to floats and to strings.";
     fn demand(&self, after: Demand) -> Demand {
         after.and_fields(self.pairs.0.iter().flat_map(|(patterns, _)| patterns.wanted()))
     }
+}
+
+/// Advice to read a field in its new type, which keeps nulls, if the format can. `source`: the format of the input.
+fn declared(path: &FieldPath, old: &Type, new: &Type, source: Option<&str>) -> Option<String> {
+    let is_value = |ty: &Type| ty.dtype().is_some_and(|d| d.is_number() || *d == DType::Bool);
+    let converts = match source? {
+        "parquet" | "arrow" | "arrow-file" => is_value(old) && is_value(new),
+        "jsonl" | "json" | "csv" | "tsv" => is_value(old) && is_value(new) || new.dtype().is_some_and(|d| d.time().is_some()),
+        _ => false,
+    };
+    let option = || schema_option(&declaration(path, new));
+    (converts && path.parent().is_none())
+        .then(|| format!("if it comes from the input unchanged, read it in this type, which keeps nulls: {}", option()))
 }
 
 fn cast_type(path: &FieldPath, ty: &Type, to: &DType) -> Result<Type> {

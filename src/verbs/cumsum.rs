@@ -6,8 +6,8 @@ use super::shared::keys::{KeyField, Keys, key_columns};
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
-use crate::error::{Error, Result};
-use crate::expr::{self, computable};
+use crate::error::{Error, Reason, Result};
+use crate::expr::{self, computable, valueless};
 use crate::options::Options;
 use crate::path::{FieldPath, new_name, quoted};
 use crate::printable::shell_word;
@@ -76,12 +76,14 @@ function cumsum: map 'y = cumsum(x)'.";
                 let error = Error::usage(format!("is {ty}; expected a number in each record")).in_field(&self.field);
                 let is_list_of_numbers = !ty.dims.is_empty() && ty.dtype().is_some_and(|d| d.is_tensor() && *d != DType::String);
                 return Err(match is_list_of_numbers {
+                    _ if dtype == Some(&DType::Null) => error.help(valueless(&self.field, ty)),
                     _ if ty.dims.is_empty() && dtype.is_some_and(|dtype| !dtype.is_tensor()) => {
                         let name = self.field.to_string();
                         dtype.map(|dtype| computable(dtype, Some(&name))).into_iter().fold(error, Error::help)
                     }
                     true => {
                         let map = shell_word(&format!("n = reduce_sum({})", self.field.in_expression()));
+                        let error = error.because(Reason::NotScalar(self.field.names().to_vec()));
                         error.help(format!("sum the list first: map {map} then cumsum n"))
                     }
                     false => error,

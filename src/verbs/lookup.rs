@@ -280,6 +280,18 @@ impl Lookup {
         if *a == DType::Json {
             return error.help(format!("declare its type: {}", schema_option(&declaration(&self.field, b))));
         }
+        if *a == DType::String && b.is_integer() {
+            let is_csv = self.shown().split('.').skip(1).any(|part| ["csv", "tsv"].contains(&part));
+            let text = match is_csv {
+                true => format!("convert {table} {}", schema_option(&format!("{}: string", name_text(key)))),
+                false => {
+                    let key = in_expression(key);
+                    format!("map {} {table}", shell_word(&format!("{key} = strings.as_string({key})")))
+                }
+            };
+            let on = if quoted(key) == self.field.to_string() { String::new() } else { format!(" --key {}", shell_word(&quoted(key))) };
+            return error.help(format!("read the key of the table as text: lookup {} in <(tatter {text} --to arrow){on}", self.field));
+        }
         let like = match (a, b) {
             (DType::String, DType::Arrow(_)) if b.time().is_some() => cast(b),
             (DType::Arrow(_), DType::String) if a.time().is_some() => cast(b),

@@ -26,6 +26,21 @@ pub struct Promote {
     moves: bool,
 }
 
+/// The fields that a path such as `p.a,p.b` or `p.*` names.
+fn several(path: &FieldPath, schema: &Schema) -> Option<Vec<FieldPath>> {
+    /// A longer command would not be read.
+    const MOST: usize = 8;
+    let parent = path.parent()?;
+    let paths: Vec<FieldPath> = match path.last() {
+        "*" => schema.find(&parent).ok()?.1.ty.fields()?.iter().map(|field| parent.join(&field.name)).collect(),
+        _ => {
+            let text = path.names().join(".");
+            text.split(',').map(|part| FieldPath::parse(part).ok().filter(|path| path.parent().is_some())).collect::<Option<_>>()?
+        }
+    };
+    ((2..=MOST).contains(&paths.len()) && paths.iter().all(|path| schema.find(path).is_ok())).then_some(paths)
+}
+
 impl Verb for Promote {
     const NAME: &'static str = "promote";
     const SUMMARY: &'static str = "Copy a field out of a structure";
@@ -55,7 +70,11 @@ names it.";
             Some(name) => name.clone(),
             None => self.path.last().to_owned(),
         };
-        let (_, field) = schema.find(&self.path)?;
+        let (_, field) = schema.find(&self.path).map_err(|error| match several(&self.path, schema) {
+            Some(paths) => Error::usage(format!("expected one field, found {}", self.path.names().join(".")))
+                .help(format!("promote each of them: {}", schema.promotions(&paths))),
+            None => error,
+        })?;
         let Some(parent) = self.path.parent() else {
             let error = Error::usage("is already a field of the record").in_field(&self.path);
             return Err(match field.ty.fields().and_then(|inner| inner.first()) {

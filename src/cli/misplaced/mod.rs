@@ -1,9 +1,11 @@
 //! Detects misplaced words, typed out of habit from other tools, and suggests the right command.
 
 mod missing_file;
+mod program;
 mod words;
 
 pub use missing_file::in_files;
+pub use program::in_argument;
 pub use words::{is_field, is_file_of_a_format};
 
 use super::habits;

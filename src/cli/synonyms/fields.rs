@@ -8,15 +8,24 @@ use crate::schema::{DType, Element, Field, Schema};
 /// A command that names more fields is too long to read.
 const MOST: usize = 8;
 
-/// A search of all strings: `grep` reads whole lines.
-pub fn searched(schema: Option<&Schema>, regex: &str, is_inverted: bool) -> String {
+/// A search of all strings, as `grep` reads whole lines, or of one column.
+pub fn searched(schema: Option<&Schema>, column: Option<&str>, regex: &str, is_inverted: bool) -> String {
     let is_string = |field: &&Field| field.ty.dims.is_empty() && matches!(field.ty.element, Element::Value(DType::String));
     let value = |field: &Field| {
         let name = in_expression(&field.name);
         if field.ty.optional { format!("fill_null({name}, \"\")") } else { name }
     };
-    let found: Vec<String> = schema.map_or(&[][..], |schema| &schema.fields).iter().filter(is_string).map(value).collect();
-    let values = if found.is_empty() || found.len() > MOST { vec!["FIELD".to_owned()] } else { found };
+    let found: Vec<String> = schema
+        .map_or(&[][..], |schema| &schema.fields)
+        .iter()
+        .filter(|field| is_string(field) && column.is_none_or(|column| field.name == column))
+        .map(value)
+        .collect();
+    let values = match column {
+        _ if (1..=MOST).contains(&found.len()) => found,
+        Some(column) => vec![in_expression(column)],
+        None => vec!["FIELD".to_owned()],
+    };
     let tests: Vec<String> = values.iter().map(|value| format!("strings.regex_full_match({value}, \"{regex}\")")).collect();
     match (is_inverted, tests.len()) {
         (false, _) => tests.join(" or "),
@@ -29,6 +38,23 @@ pub fn searched(schema: Option<&Schema>, regex: &str, is_inverted: bool) -> Stri
 pub fn all(schema: &Schema) -> Option<String> {
     let names: Vec<String> = schema.fields.iter().map(|field| quoted(&field.name)).collect();
     (!names.is_empty() && names.len() <= MOST).then(|| shell_word(&names.join(",")))
+}
+
+/// The only field that both have.
+pub fn common(one: &Schema, other: &Schema) -> Option<String> {
+    let mut names = one.fields.iter().map(|field| &field.name).filter(|name| other.index_of(name).is_some());
+    names.next().filter(|_| names.next().is_none()).map(|name| shell_word(&quoted(name)))
+}
+
+/// All fields but one.
+pub fn others(schema: &Schema, but: &str) -> Option<String> {
+    let names: Vec<String> = schema.fields.iter().filter(|field| field.name != but).map(|field| quoted(&field.name)).collect();
+    (!names.is_empty() && names.len() <= MOST).then(|| shell_word(&names.join(",")))
+}
+
+/// Whether the field is a string in each record.
+pub fn is_string(schema: &Schema, name: &str) -> bool {
+    schema.fields.iter().any(|field| field.name == name && field.ty.dims.is_empty() && field.ty.dtype() == Some(&DType::String))
 }
 
 /// A condition that no field is null.

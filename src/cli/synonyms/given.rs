@@ -1,5 +1,6 @@
 //! Interprets a command line written for another tool, and fills a template with its words.
 
+use super::conversions::Target;
 use super::fields;
 use super::known::{Known, is_accepted};
 use super::table::renamed;
@@ -120,18 +121,47 @@ impl Given<'_> {
         (None, format.map_or_else(|| fallback.to_owned(), |format| format!("--to {}", shell_word(&format))))
     }
 
+    /// The options for the output of a command that is named after a format, such as `csv2parquet` or `to parquet`.
+    fn converted(&self) -> Option<String> {
+        let named = |word: &String| Some(Target::of(&format!("{} {word}", self.name))?.options(&self.stem()));
+        let options = Target::of(self.name).map(|target| target.options(&self.stem())).or_else(|| self.own.iter().find_map(named))?;
+        let (target, to_target) = self.target();
+        Some(match options.strip_prefix("-o ") {
+            Some(_) if self.names_output() => String::new(),
+            Some(_) if target.is_some() => to_target,
+            Some(output) if is_there(output) => format!("{options} --no-clobber"),
+            _ => options,
+        })
+    }
+
+    /// The name for an output: that of the only file, without its extensions.
+    fn stem(&self) -> String {
+        let [file] = self.files.as_slice() else { return "data".to_owned() };
+        let (folder, name) = file.rsplit_once('/').map_or(("", file.as_str()), |(folder, name)| (folder, name));
+        let stem = name.split('.').next().filter(|stem| !stem.is_empty() && *stem != "-").unwrap_or("data");
+        shell_word(&if folder.is_empty() { stem.to_owned() } else { format!("{folder}/{stem}") })
+    }
+
     /// The words without the target, and without the format that an option names.
     fn inputs(&self, arguments: &[String]) -> Vec<String> {
         let (target, _) = self.target();
-        let is_format = |at: usize| at > 0 && ["--format", "--fmt"].contains(&self.own[at - 1].as_str());
-        let format = (0..self.own.len()).find(|at| is_format(*at)).map(|at| &self.own[at]);
+        let is_format = |at: &usize| match at.checked_sub(1) {
+            Some(before) if ["--format", "--fmt"].contains(&self.own[before].as_str()) => true,
+            _ => Target::of(&format!("{} {}", self.name, self.own[*at])).is_some(),
+        };
+        let format = (0..self.own.len()).find(is_format).map(|at| &self.own[at]);
         arguments.iter().filter(|word| Some(*word) != target && Some(*word) != format).cloned().collect()
     }
 
     /// The schema of the records that reach the verb.
     fn schema(&self, known: &Known) -> Option<Schema> {
+        self.schema_of(&self.files, known)
+    }
+
+    /// The schema of the records that reach the verb if these files are read.
+    fn schema_of(&self, files: &[String], known: &Known) -> Option<Schema> {
         let before = self.words.verbs[..self.index].iter().flat_map(|verb| verb.iter().cloned().chain(["then".into()]));
-        let inputs = self.files.iter().filter(|file| is_there(file)).map(OsString::from);
+        let inputs = files.iter().filter(|file| is_there(file)).map(OsString::from);
         let inputs: Vec<OsString> = inputs.collect();
         if inputs.is_empty() || inputs.iter().any(|file| file == "-") {
             return None;
@@ -169,7 +199,8 @@ impl Given<'_> {
                 let [not, i, pattern] = ["not", "i", "pattern"].map(|place| self.search.as_ref().and_then(|search| search.place(place)));
                 let regex = format!("(?s{}).*{}.*", i.unwrap_or_default(), pattern?);
                 let is_inverted = not.is_some_and(|not| !not.is_empty());
-                Some(fields::searched(self.schema(known).as_ref(), &regex, is_inverted))
+                let column = self.search.as_ref().and_then(|search| search.column.as_deref());
+                Some(fields::searched(self.schema(known).as_ref(), column, &regex, is_inverted))
             }
             "whole" if self.key.is_none() => Some(self.schema(known).and_then(|schema| fields::all(&schema)).unwrap_or("FIELD".to_owned())),
             "exploded" => {
@@ -179,6 +210,21 @@ impl Given<'_> {
                 let explode = || Some(format!("explode {} then ", shell_word(&as_field(self.key.as_deref()?))));
                 Some(if ty == Some(false) { explode()? } else { String::new() })
             }
+            "common" => {
+                let of = |at: usize| self.schema_of(self.files.get(at..=at)?, known);
+                let shared = || fields::common(&of(0)?, &of(1)?);
+                self.key.is_none().then(shared).flatten().or_else(|| key(|key| shell_word(&as_field(key))))
+            }
+            "others" => fields::others(&self.schema(known)?, self.key.as_deref()?),
+            "separated" => {
+                let is_text = fields::is_string(&self.schema(known)?, self.key.as_deref()?);
+                let field = key(|key| in_single_quotes(&as_field(key)))?;
+                let split = || format!("map '{field} = strings.split({field}, \"{}\")' then ", in_single_quotes(&self.separator()));
+                Some(if is_text { split() } else { String::new() })
+            }
+            "casts" => self.own.iter().find(|word| word.contains('=') && !is_there(word)).map(|pairs| shell_word(&with_dtypes(pairs))),
+            "computed" => self.computed(arguments),
+            "converted" => self.converted(),
             "grouped" => name_after(&self.own, "-g").map(|key| shell_word(&as_field(key))),
             "numbered" => Some(fields::numbered(&self.schema(known)?, &self.own)?),
             "complete" if self.key.is_none() => Some(fields::without_nulls(&self.schema(known)?)?),
@@ -231,6 +277,21 @@ impl Given<'_> {
         };
         let mut words = arguments.iter();
         words.next().map(meant).into_iter().chain(words.cloned()).collect()
+    }
+
+    /// An assignment to a new field, of a value that is no condition.
+    fn computed(&self, arguments: &[String]) -> Option<String> {
+        let value = arguments.iter().find(|word| !is_file(word) && !is_option(word))?;
+        let is_value = names_used(value, false).is_some() && !value.contains(['<', '>', '=']);
+        is_value.then(|| shell_word(&format!("result = {value}")))
+    }
+
+    /// Miller's separator of the items of a list.
+    fn separator(&self) -> String {
+        let after = |option: &str| self.own.iter().skip_while(|word| *word != option).nth(1);
+        let given = ["--evar", "--nested-fs"].into_iter().find_map(after).map_or(";", String::as_str);
+        let named = [("semicolon", ";"), ("comma", ","), ("pipe", "|"), ("space", " "), ("tab", "\\t")];
+        named.iter().find(|(name, _)| *name == given).map_or(given, |(_, separator)| separator).to_owned()
     }
 
     /// Numbers as in `2,4`.
@@ -329,6 +390,22 @@ fn is_aggregate(key: &str) -> bool {
     call.is_some_and(|(name, of)| {
         names.contains(&name.to_ascii_lowercase().as_str()) && of.chars().all(|c| c.is_alphanumeric() || "_*".contains(c))
     })
+}
+
+/// Pairs of fields and dtypes, with the names of dtypes here.
+fn with_dtypes(pairs: &str) -> String {
+    let usual = |dtype: &str| match dtype.trim_matches(['"', '\'']) {
+        "int" | "Int64" | "integer" => "int64",
+        "float" | "double" | "Float64" => "float64",
+        "str" | "String" | "object" | "text" => "string",
+        "boolean" | "Boolean" => "bool",
+        _ => "",
+    };
+    let pair = |pair: &str| match pair.split_once('=') {
+        Some((field, dtype)) if !usual(dtype).is_empty() => format!("{field}={}", usual(dtype)),
+        _ => pair.to_owned(),
+    };
+    pairs.split(',').map(pair).collect::<Vec<_>>().join(",")
 }
 
 /// Fields or an expression as typed, but a name such as `my-key` in backquotes.

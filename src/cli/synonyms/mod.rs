@@ -1,5 +1,6 @@
 //! Suggests equivalent commands for verbs of other tools.
 
+mod conversions;
 mod fields;
 mod given;
 mod known;
@@ -7,6 +8,7 @@ mod table;
 mod template;
 
 use super::split::Words;
+use conversions::Target;
 use given::Given;
 pub use known::Known;
 use table::templates;
@@ -37,34 +39,41 @@ pub fn suggestions(name: &str, index: usize, words: &Words, known: &Known) -> Ve
 
 /// The forms of the commands for the name in other tools, without the words of a command line, for `tatter help NAME`.
 pub fn forms(name: &str) -> Vec<String> {
-    let place = |place: &str| match place {
-        "args" => "...",
-        "key" | "field" | "column" => "FIELD",
-        "by" => "--by FIELD",
-        "n" | "skipped" | "number" => "N",
-        "range" => "N-N",
-        "listed" => "N",
-        "value" => "VALUE",
-        "list" => "FIELD",
-        "fields" => "-f FIELD",
-        "shape" => "--shape 'FIELD=[N]'",
-        "condition" | "where" => "CONDITION",
-        "inputs" => "FILE",
-        "target" => "-o OUT",
-        "whole" | "numbered" => "FIELD",
-        "complete" => "not is_null(FIELD, level=0)",
-        "searched" => "strings.regex_full_match(FIELD, \"(?s).*PATTERN.*\")",
-        "promoted" => "promote FIELD.NAME",
-        "file" | "files" => "FILE",
-        "other" => "OTHER",
-        "pattern" => "PATTERN",
-        "old" => "OLD",
-        "shares" => "train=0.9,test=0.1",
-        "new" => "NEW",
-        "name" => name,
-        _ => "",
+    let place = |place: &str| {
+        let text = match place {
+            "args" => "...",
+            "casts" => "FIELD=DTYPE",
+            "computed" => return None,
+            "aggregate" => "sum(FIELD)",
+            "converted" => return Target::of(name).map(|target| target.options("OUT")),
+            "key" | "field" | "column" | "common" | "others" => "FIELD",
+            "by" => "--by FIELD",
+            "n" | "skipped" | "number" => "N",
+            "range" => "N-N",
+            "listed" => "N",
+            "value" => "VALUE",
+            "list" => "FIELD",
+            "fields" => "-f FIELD",
+            "shape" => "--shape 'FIELD=[N]'",
+            "condition" | "where" => "CONDITION",
+            "inputs" => "FILE",
+            "target" => "-o OUT",
+            "whole" | "numbered" => "FIELD",
+            "complete" => "not is_null(FIELD, level=0)",
+            "searched" => "strings.regex_full_match(FIELD, \"(?s).*PATTERN.*\")",
+            "promoted" => "promote FIELD.NAME",
+            "file" | "files" => "FILE",
+            "other" => "OTHER",
+            "pattern" => "PATTERN",
+            "old" => "OLD",
+            "shares" => "train=0.9,test=0.1",
+            "new" => "NEW",
+            "name" => name,
+            _ => "",
+        };
+        Some(text.to_owned())
     };
-    templates(name).unwrap_or(&[]).iter().filter_map(|template| placed(template, |name| Some(place(name).to_owned()))).collect()
+    templates(name).unwrap_or(&[]).iter().filter_map(|template| placed(template, place)).collect()
 }
 
 #[cfg(test)]
@@ -109,7 +118,7 @@ mod tests {
                         vec!["--by", "x", "--target", "a=0.5,b=0.5", "Cargo.toml"]
                     }
                     "astype" => vec!["x=int8", "Cargo.toml"],
-                    "fillna" | "fill-na" | "fill_null" | "coalesce" => vec!["x=0", "Cargo.toml"],
+                    "fillna" | "fill-na" | "fill_null" | "fill-empty" | "coalesce" => vec!["x=0", "Cargo.toml"],
                     "bucket-by-sequence-length" | "bucket_by_sequence_length" => {
                         vec!["--by", "len(x)", "--boundaries", "3", "--batch-sizes", "2,2", "Cargo.toml"]
                     }

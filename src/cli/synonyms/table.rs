@@ -1,5 +1,7 @@
 //! Names of commands in other tools, with templates of equivalent commands.
 
+use super::conversions::Target;
+
 /// Names in other tools, some with a word that follows, and equivalent commands. In a command, `{args}` is all words after the
 /// name, `{key}` the first word that is not a file (or the word after -f), `{by}` is `--by {key}` if there is a key, `{n}` and
 /// `{skipped}` the first two numbers, `{number}` the first or 1, `{range}` both as in 2-4, `{listed}` numbers as in 2,4,
@@ -11,6 +13,9 @@
 /// number, as in `cut -f2`, and `{whole}` is the key or all fields. `{searched}` and `{complete}` test all fields; `{exploded}` explodes
 /// the key, if it is a list. The other placeholders belong to `grep` and `sed`
 /// (`patterns.rs`). A command with a placeholder that has no value, or one that would be rejected, is not suggested.
+/// `{casts}` is pairs of fields and dtypes with the names of dtypes here, `{computed}` an assignment of a value that has no name,
+/// `{common}` the key or the only field that both files have, `{others}` all fields but the key, and `{separated}` splits the key if it
+/// is a string; `{converted}` names the output in the format of the name.
 pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["limit offset", "take offset"], &["tatter skip {skipped} then head {n} {files}"]),
     (&["take", "limit"], &["tatter head {args}"]),
@@ -21,7 +26,7 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["last"], &["tatter tail {number} {files}"]),
     (&["cat -n", "cat --number"], &["tatter enumerate {files}"]),
     (&["cat", "concat", "import", "load", "append", "read", "snapshot", "collect"], &["tatter convert {args}"]),
-    (&["save", "export", "dump", "cp", "copy", "write", "to-parquet", "to_parquet"], &["tatter convert {inputs} {target}"]),
+    (&["save", "export", "dump", "cp", "copy", "write"], &["tatter convert {inputs} {target}"]),
     (&["vstack", "rbind", "union", "union-all", "union_all", "bind-rows", "bind_rows", "csvstack"], &["tatter convert {files}"]),
     (&["where", "match"], &["tatter filter {where}"]),
     (&["grep", "rg", "search"], &["tatter filter '{searched}' {counted} {files}"]),
@@ -30,8 +35,11 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["cut -x", "cut --complement"], &["tatter drop {numbered} {files}", "tatter drop {key} {files}"]),
     (&["cut", "csvcut"], &["tatter select {numbered} {files}", "tatter select {key} {files}"]),
     (&["remove", "delete", "rm", "exclude", "without"], &["tatter drop {args}"]),
-    (&["astype"], &["tatter cast {args}"]),
-    (&["fillna", "fill-na", "fill_null", "coalesce"], &["tatter fill-null {args}", "tatter fill-null '{field}={value}' {files}"]),
+    (&["astype"], &["tatter cast {casts} {files}"]),
+    (
+        &["fillna", "fill-na", "fill_null", "fill-empty", "coalesce"],
+        &["tatter fill-null {args}", "tatter fill-null '{field}={value}' {files}"],
+    ),
     (
         &[
             "apply",
@@ -48,7 +56,7 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
             "put",
             "set",
         ],
-        &["tatter map {args}", "tatter filter {condition}"],
+        &["tatter map {args}", "tatter filter {condition}", "tatter map {computed} {files}"],
     ),
     (&["hash"], &["tatter map 'hash = strings.to_hash_bucket_fast({field}, 1000)' {files}"]),
     (&["reorder", "move"], &["tatter select '{field},*' {files}"]),
@@ -81,11 +89,11 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (
         &["join", "left-join", "left_join", "inner-join", "inner_join", "csvjoin"],
         &[
-            "tatter lookup {key} in {other} --take '*' {file}",
+            "tatter lookup {common} in {other} --take '*' {file}",
             "tatter convert {file} -o a.parquet --no-clobber && tatter convert {other} -o b.parquet --no-clobber && duckdb -c \"SELECT * FROM 'a.parquet' JOIN 'b.parquet' USING ({column})\"",
         ],
     ),
-    (&["merge"], &["tatter lookup {key} in {other} --take '*' {file}", "tatter convert {files}"]),
+    (&["merge"], &["tatter lookup {common} in {other} --take '*' {file}", "tatter convert {files}"]),
     (&["distinct"], &["tatter unique {by} {files}"]),
     (&["uniq -c", "uniq --count"], &["tatter count --by {whole} {files}"]),
     (&["uniq -d", "uniq --repeated"], &["tatter count --by {whole} then filter 'count > 1' {files}"]),
@@ -112,6 +120,27 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     ),
     (&["drift"], &["tatter stats --against {other} {file}"]),
     (&["scan", "running-total", "cumulative-sum"], &["tatter cumsum {args}"]),
+    (&["step rsum", "step counter"], &["tatter cumsum {key} {files}"]),
+    (
+        &["step", "lag", "shift"],
+        &[
+            "tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"SELECT *, lag({column}) OVER () AS previous FROM 'data.parquet'\"",
+        ],
+    ),
+    (
+        &["rank"],
+        &[
+            "tatter sort --by {key} then enumerate --start 1 --as rank {files}",
+            "tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"SELECT *, rank() OVER (ORDER BY {column}) AS rank FROM 'data.parquet'\"",
+        ],
+    ),
+    (
+        &["fill-down", "fill_down", "ffill", "fill-forward", "fill_forward"],
+        &[
+            "tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"SELECT * REPLACE (last_value({column} IGNORE NULLS) OVER (ROWS UNBOUNDED PRECEDING) AS {column}) FROM 'data.parquet'\"",
+        ],
+    ),
+    (&["nothing"], &["tatter head 0 {files}"]),
     (&["assert_cardinality"], &["tatter assert-cardinality {args}"]),
     (
         &["jq", "yq", "awk", "gawk", "mlr"],
@@ -134,6 +163,8 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
         &["tatter {promoted} {files}", "tatter merge-dims {list} 0 -1 {files}", "tatter explode {list} {files}"],
     ),
     (&["flat-map", "flat_map", "unnest"], &["tatter explode {args}"]),
+    (&["nest --explode", "nest --evar"], &["tatter {separated}explode {key} {files}"]),
+    (&["nest --implode", "nest --ivar"], &["tatter implode --by {others} {files}"]),
     (&["nest"], &["tatter implode --by {key} {files}"]),
     (&["unstack", "from-tensor-slices", "from_tensor_slices"], &["tatter unbatch {args}"]),
     (&["ragged-batch", "ragged_batch", "dense-to-ragged-batch", "dense_to_ragged_batch", "stack", "chunk"], &["tatter batch {args}"]),
@@ -171,7 +202,21 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
         &["tatter schema {args}"],
     ),
     (
-        &["print", "view", "less", "more", "peek", "preview", "look", "column", "csvlook", "as-numpy-iterator", "as_numpy_iterator"],
+        &[
+            "print",
+            "view",
+            "less",
+            "more",
+            "peek",
+            "preview",
+            "look",
+            "pretty",
+            "table",
+            "column",
+            "csvlook",
+            "as-numpy-iterator",
+            "as_numpy_iterator",
+        ],
         &["tatter show {args}"],
     ),
     (&["version"], &["tatter --version"]),
@@ -185,9 +230,13 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["tokenize", "words"], &["tatter map '{field} = strings.split({field})' {files}"]),
 ];
 
+/// For names such as `csv2parquet`.
+const CONVERSION: &[&str] = &["tatter convert {inputs} {converted}"];
+
 /// The templates for a name, which may be followed by a word.
 pub fn templates(name: &str) -> Option<&'static [&'static str]> {
-    SYNONYMS.iter().find(|(names, _)| names.contains(&name)).map(|(_, templates)| *templates)
+    let known = SYNONYMS.iter().find(|(names, _)| names.contains(&name)).map(|(_, templates)| *templates);
+    known.or_else(|| Target::of(name).map(|_| CONVERSION))
 }
 
 /// The command for a name from another tool that takes the same arguments.

@@ -11,6 +11,8 @@ use crate::expr::literal;
 use crate::expr::operand::{self, Operand, OperandKind};
 use crate::expr::span::Span;
 use crate::expr::types::{may_hold_nulls, promote, without_nulls};
+use crate::path::FieldPath;
+use crate::schema::notation::{declaration, schema_option};
 use crate::schema::{DType, Dim, Element, Field, Literal, Type};
 use crate::tensor::Tensor;
 use arrow_array::ArrayRef;
@@ -358,9 +360,19 @@ fn of_tensor_dtype(node: Node) -> ExprResult<Node> {
             NodeKind::Slot { name, .. } | NodeKind::Field { name, .. } => Some(name.as_ref()),
             _ => None,
         };
-        return Err(error.help(computable(dtype, name)));
+        let own = name.and_then(|name| FieldPath::parse(name).ok());
+        return Err(match own.filter(|path| *dtype == DType::Null && (path.names().len() == 1 || node.ty.dims.is_empty())) {
+            Some(path) => error.help(valueless(&path, &node.ty)),
+            None => error.help(computable(dtype, name)),
+        });
     }
     Ok(node)
+}
+
+/// Advice on a field without a value in any record.
+pub fn valueless(path: &FieldPath, ty: &Type) -> String {
+    let ty = Type { element: Element::Value(DType::Int64), ..ty.clone() };
+    format!("no record has a value here; declare its type, for example {}", schema_option(&declaration(path, &ty)))
 }
 
 /// Advice on converting values of a foreign dtype, in the field of that name, to a dtype that functions support.

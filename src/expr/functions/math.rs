@@ -430,7 +430,11 @@ fn bools(call: &Call, x: &Arg) -> ExprResult<()> {
         "`~x`" => "invert",
         _ => return Err(error.help(compare)),
     };
-    Err(if dtype.is_integer() { error.help(format!("for integers, use bitwise.{function}")) } else { error.help(compare) })
+    Err(match dtype {
+        dtype if dtype.is_integer() => error.help(format!("for integers, use bitwise.{function}")),
+        dtype if dtype.is_number() && function == "bitwise_xor" => error.help("for a power: x ** y"),
+        _ => error.help(compare),
+    })
 }
 
 /// Whether an operator is bitwise: it is on integers if the first operand is dense. Operators of ragged tensors are

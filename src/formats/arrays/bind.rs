@@ -355,9 +355,12 @@ fn guess(number: usize, stacking: Stacking, contents: &Contents, names: &HashMap
     let Some(own) = found.shape.get(outer..) else {
         let others: Vec<String> = contents.arrays.iter().filter(|a| !a.shape.is_empty()).map(|a| quoted(&a.name)).collect();
         let error = Error::data("is a single value, not one per record").in_field(quoted(name));
-        let error = if others.is_empty() { error } else { error.help(format!("read the others: select {}", others.join(","))) };
+        let (error, or) = match others.is_empty() {
+            true => (error, ""),
+            false => (error.help(format!("read the others: select {}", others.join(","))), "or "),
+        };
         return Err(error.help(format!(
-            "or read the whole file as one record: {}",
+            "{or}read the whole file as one record: {}",
             schema_option(&format!("{}: {}", name_text(name), found.element.dtype()))
         )));
     };

@@ -3,8 +3,8 @@
 use crate::error::Error;
 use crate::hint::Hint;
 use crate::options::Options;
-use crate::path::quoted;
-use crate::printable::shell_quoted;
+use crate::path::{in_expression, quoted};
+use crate::printable::{shell_quoted, shell_word};
 use crate::schema::DType;
 use crate::schema::notation::{name_text, schema_option};
 
@@ -20,11 +20,13 @@ pub struct Clash {
     pub word_line: u64,
     /// The type of the other values.
     pub others: Option<DType>,
+    /// The type of the numbers, if the string is one with commas, such as `1,234`.
+    pub commas: Option<DType>,
 }
 
 impl Clash {
     pub fn new(message: String) -> Clash {
-        Clash { message, words: Vec::new(), word_line: 0, others: None }
+        Clash { message, words: Vec::new(), word_line: 0, others: None, commas: None }
     }
 }
 
@@ -64,6 +66,15 @@ pub fn error(columns: &[ClashingColumn], missing: Vec<String>, options: &Options
     error = error.help(as_text);
     if let (Some(types), []) = (other_types, others) {
         error = error.help(Hint::to_skip_with(&schema(types.into_iter()), "to skip the records with other values"));
+    }
+    if let ([column], Some(number)) = (columns, columns.first().and_then(|column| column.clash.commas.as_ref())) {
+        let name = in_expression(&column.name);
+        let map = format!("{name} = strings.to_number(strings.regex_replace({name}, \",\", \"\"), {number})");
+        return error.help(format!(
+            "to remove the commas: map {} {}",
+            shell_word(&map),
+            schema([(column.name.as_str(), "string")].into_iter())
+        ));
     }
     match as_nulls(columns, missing, options) {
         Some(help) => error.help(help),

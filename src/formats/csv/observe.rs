@@ -315,7 +315,9 @@ impl ColumnSeen {
                 let parts: Vec<String> = parts.iter().map(|(first, name)| format!("{name} ({})", first.shown(several))).collect();
                 let word = self.first(CellKind::Text).filter(|first| first.text.len() < SHOWN_NBYTES);
                 let word_line = word.as_ref().map_or(0, |first| first.line);
-                let word = word.and_then(|first| String::from_utf8(first.text).ok()).filter(|word| !word.contains([',', '\n']));
+                let word = word.and_then(|first| String::from_utf8(first.text).ok());
+                let number = word.as_ref().filter(|word| word.contains(',')).map(|word| word.trim().replace(',', ""));
+                let word = word.filter(|word| !word.contains([',', '\n']));
                 // These are not words for null, however they are spelled: `TRUE`, `+5`.
                 let is_boolean = |word: &String| ["true", "false"].iter().any(|other| word.eq_ignore_ascii_case(other));
                 let is_value = |word: &String| is_boolean(word) || word.trim().parse::<f64>().is_ok_and(f64::is_finite);
@@ -326,6 +328,11 @@ impl ColumnSeen {
                     [CellKind::Float, CellKind::Text] | [CellKind::Integer, CellKind::Float, CellKind::Text] => Some(DType::Float64),
                     _ => None,
                 };
+                let commas = match number {
+                    Some(number) if number.parse::<i64>().is_ok() && others == Some(DType::Int64) => Some(DType::Int64),
+                    Some(number) if is_value(&number) => Some(DType::Float64),
+                    _ => None,
+                };
                 let words = word.filter(|word| !is_value(word)).into_iter();
                 let missing = self.firsts[CellKind::Missing as usize].as_ref().map(First::lossy);
                 return Err(Clash {
@@ -333,6 +340,7 @@ impl ColumnSeen {
                     words: words.flat_map(|word| [Some(word), missing.clone()]).flatten().collect(),
                     word_line,
                     others,
+                    commas,
                 });
             }
         };

@@ -8,6 +8,9 @@
 use super::error::{Parse, ParseError};
 use crate::tensor::short::same;
 
+/// Advice on text that Python prints.
+const PYTHON: &str = "to write JSON in Python: json.dumps(record)";
+
 /// A one in each byte of a word.
 pub const ONES: u64 = u64::MAX / 255;
 
@@ -178,13 +181,15 @@ impl<'a> Cursor<'a> {
     /// The error for something other than `expected`.
     #[cold]
     pub fn unexpected(&self, expected: &str) -> Box<ParseError> {
-        ParseError::syntax(self.pos, format!("expected {expected}, found {}", self.found()))
+        let error = ParseError::syntax(self.pos, format!("expected {expected}, found {}", self.found()));
+        let is_python = ["True", "False", "None"].iter().any(|word| self.rest().starts_with(word.as_bytes()));
+        if is_python { error.help(PYTHON) } else { error }
     }
 
     /// The error where a key is expected.
     pub fn no_key(&self) -> Box<ParseError> {
         let error = self.unexpected("a key in double quotes");
-        if self.peek() == b'\'' { error.help("to write JSON in Python: json.dumps(record)") } else { error }
+        if self.peek() == b'\'' { error.help(PYTHON) } else { error }
     }
 
     /// Describes the next token, for a message.

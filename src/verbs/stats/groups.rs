@@ -4,7 +4,7 @@ use super::collect::{Shares, add};
 use super::report::Group;
 use super::summary::Summary;
 use crate::chunk::Chunk;
-use crate::error::{Error, Result};
+use crate::error::{Error, Reason, Result};
 use crate::options::Options;
 use crate::path::{self, quoted};
 use crate::printable::shell_word;
@@ -272,7 +272,9 @@ pub fn keys(by: &Keys, schema: &Schema, verb: &str) -> Result<(Vec<KeyField>, Ve
             };
             let map = values.first().map(|value| shell_word(&format!("key = {value}")));
             return Err(match map {
-                Some(map) => error.help(format!("compute a key from it: map {map} then {verb} --by key")),
+                Some(map) => error
+                    .because(Reason::NotScalar(path.names().to_vec()))
+                    .help(format!("compute a key from it: map {map} then {verb} --by key")),
                 None => error,
             }
             .in_field(&name));

@@ -180,7 +180,9 @@ fn read<T: arrow_array::ArrowPrimitiveType>(
         .map(|(i, text)| {
             parse(text).ok_or_else(|| {
                 let shown: String = String::from_utf8_lossy(text).chars().take(40).collect();
-                (i, Error::data(format!("the string {shown:?} is not a valid {to}")))
+                let error = Error::data(format!("the string {shown:?} is not a valid {to}"));
+                let has_commas = shown.contains(',') && parse(shown.replace(',', "").as_bytes()).is_some();
+                (i, if has_commas { error.help("to remove the commas: strings.regex_replace(x, \",\", \"\")") } else { error })
             })
         })
         .collect::<Result<Vec<_>, _>>()?;
