@@ -180,8 +180,8 @@ impl Error {
     }
 
     /// Adds a hint before the others.
-    pub fn help_first(mut self, line: impl Into<String>) -> Error {
-        self.0.help.insert(0, line.into());
+    pub fn help_first(mut self, hint: impl Into<Hint>) -> Error {
+        self.0.help.insert(0, hint.into());
         self
     }
 
