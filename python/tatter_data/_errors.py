@@ -69,9 +69,18 @@ class TatterError(RuntimeError):
 
 def _verdict(code: int, output: str) -> str:
     """The findings that the program printed instead of an error message, as ``validate`` and ``diff`` do."""
-    lines = output.splitlines() if code == 1 else []
+    lines = _text(output).splitlines() if code == 1 else []
     more = [f"... {len(lines) - _SHOWN} more lines in TatterError.output"] if len(lines) > _SHOWN + 1 else lines[_SHOWN:]
     return "\n".join(lines[:_SHOWN] + more) or f"tatter ended with code {code}"
+
+
+def _text(output: str) -> str:
+    """What the program printed, as text: ``validate`` prints its report as JSON, which includes it."""
+    try:
+        report = json.loads(output)
+    except ValueError:
+        return output
+    return report["text"] if isinstance(report, dict) and "findings" in report and "text" in report else output
 
 
 class TatterNotice(UserWarning):

@@ -2,6 +2,7 @@
 
 import datetime
 import io
+import json
 import os
 import pickle
 import re
@@ -136,7 +137,8 @@ def test_what_validate_and_diff_find_is_in_the_message(tmp_path, lines):
     (tmp_path / "bad.jsonl").write_text('{"a": 1}\n{"a": [}\n')
     with pytest.raises(td.TatterError, match="bad.jsonl: record 2.*\n1 valid record, 1 bad record") as caught:
         td.run(["validate", str(tmp_path / "bad.jsonl")])
-    assert caught.value.output == f"{caught.value}\n"
+    report = json.loads(caught.value.output)
+    assert (report["bad_records"], report["text"]) == (1, str(caught.value))
     (tmp_path / "bad.jsonl").write_text('{"a": [}\n' * 30)
     with pytest.raises(td.TatterError, match="record 10 .*\n... 21 more lines in TatterError.output$"):
         td.run(["validate", str(tmp_path / "bad.jsonl")])
