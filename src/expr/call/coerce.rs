@@ -120,9 +120,8 @@ fn common_element(a: &Element, b: &Element, has_rows: bool) -> Option<Element> {
                 let element = common_element(&a.ty.element, &b.ty.element, has_rows || a.ty.rank() > 0)?;
                 let (optional, with_nulls) = (a.ty.optional || b.ty.optional, a.ty.with_nulls || b.ty.with_nulls);
                 let dims = if a.ty.is_sparse() { a.ty.dims.clone() } else { common_dims(&a.ty.dims, &b.ty.dims, has_rows) };
-                let ty = |field: &Field| Type { element: element.clone(), optional, with_nulls, dims: dims.clone(), ..field.ty.clone() };
                 let is_alike = a.name == b.name && a.ty.rank() == b.ty.rank() && (!a.ty.is_sparse() || a.ty.dims == b.ty.dims);
-                (is_alike && ty(a) == ty(b)).then(|| Field { ty: ty(a), ..a.clone() })
+                is_alike.then(|| Field { ty: Type { element, dims, optional, with_nulls }, ..a.clone() })
             });
             fields.collect::<Option<Vec<_>>>().map(Element::Struct)
         }
