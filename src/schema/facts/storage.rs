@@ -36,7 +36,7 @@ pub enum Storage {
     Inferred,
     /// `--schema` gives the type, including its nullability.
     Declared,
-    /// The entries of maps, if the field has that rank; see [`super::maps`].
+    /// The entries of maps, if the field has that rank; see [`crate::schema::maps`].
     Map {
         /// Declared, as in [`Storage::Declared`]; otherwise as in [`Storage::Inferred`].
         declared: bool,
