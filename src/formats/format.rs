@@ -183,6 +183,11 @@ impl Request {
         }
     }
 
+    /// Whether a bad record is left out as a whole.
+    pub fn leaves_out(&self) -> bool {
+        self.options.on_error.skips() && !self.nulls()
+    }
+
     /// Whether an unreadable field becomes null, instead of its record being skipped.
     pub fn nulls(&self) -> bool {
         self.options.on_error == OnError::Null
@@ -195,8 +200,7 @@ impl Request {
         let is_checked = |field: &&Field| self.wanted.includes(&field.name) && field.ty.fields().is_none() && field.source.values.is_none();
         let fields: Vec<Field> = self.declared.fields.iter().filter(is_checked).cloned().collect();
         let wanted = Wanted::matching(fields.iter().map(|field| field.name.clone()));
-        let is_useful = self.options.on_error.skips() && !self.nulls() && !fields.is_empty();
-        if is_useful { read(Schema::new(fields), Request { wanted, ..self.clone() }).ok() } else { None }
+        if self.leaves_out() && !fields.is_empty() { read(Schema::new(fields), Request { wanted, ..self.clone() }).ok() } else { None }
     }
 }
 

@@ -35,13 +35,13 @@ pub fn infer(name: &Arc<str>, message: Message, request: &Request, pieces: impl 
     let sequences = scan.sequences;
     let declared =
         request.declared_alone(|schema, request| Decoder::new(&Arc::new(schema), &request, name.clone(), sequences).map(Arc::new));
-    let skips = request.options.on_error.skips() && !request.nulls();
+    let leaves_out = request.leaves_out();
     let observe = move |block: Task<_>| {
         let (scan, declared) = (scan.clone(), declared.clone());
         Box::new(move || {
             let block = block()?;
             let misfits = declared.map(|declared| declared.misfits(&block)).unwrap_or_default();
-            let seen = if skips { Kept::observe(block, scan, misfits) } else { Observation::in_block(&block, &scan, &misfits) };
+            let seen = if leaves_out { Kept::observe(block, scan, misfits) } else { Observation::in_block(&block, &scan, &misfits) };
             Ok(Box::new(seen) as Box<dyn Observed>)
         }) as Task<_>
     };

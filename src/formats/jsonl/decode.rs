@@ -208,7 +208,7 @@ fn late_error(block: &Block, start: usize, error: &LateError) -> Box<ParseError>
 fn ignored_for(records: &BlockRecords, start: usize, index: usize, request: &Request) -> Option<Box<ParseError>> {
     let mut seen = Observation::new(records.block.input.clone());
     match records.read(start, index, |cursor| seen.see(cursor, request, FirstSeen::new(0, 0))) {
-        Ok(_) if request.options.on_error.skips() && !request.nulls() && is_mixed(&seen.record) => {
+        Ok(_) if request.leaves_out() && is_mixed(&seen.record) => {
             let message = "the record has a list of mixed types, or an integer beyond 64 bits";
             Some(ParseError::new(start, Cause::Invalid, message, Fix::None))
         }
@@ -312,7 +312,7 @@ pub fn observe(piece: Piece, request: &Request) -> Result<Observation> {
             }
         }
         if bad.is_empty() {
-            if !fail && !request.nulls() && !request.options.mixed {
+            if request.leaves_out() && !request.options.mixed {
                 let unreadable = left_out.into_iter().map(|(index, _)| index).collect();
                 seen.keep_first(Part { block, unreadable }, request);
             }

@@ -29,7 +29,7 @@ pub static FUNCTIONS: &[Function] = &[function!(
     ["io.decode_csv", "decode_csv"],
     "records|x, record_defaults, field_delim=\",\", use_quote_delim=True, na_value=\"\", select_cols=None",
     "The columns of lines of CSV. record_defaults has a value for each column, which gives its dtype (int32, int64, float32, float64 or \
-     string) and replaces fields that are empty or na_value; [] or an empty constant stands for a column without empty fields.",
+     string) and replaces fields that are empty or na_value; [] or an empty constant marks a column that must not have empty fields.",
     [
         ("io.decode_csv([\"1,a\", \",b\"], [0, \"\"])[0]", "[1, 0]"),
         ("io.decode_csv([\"1;a\", \"2;b\"], [0, \"\"], field_delim=\";\")[1]", "[\"a\", \"b\"]")
