@@ -49,8 +49,9 @@ pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &R
     let mut scanned = Vec::new();
     let clash = |e: Error| e.help("drop the field first, or rename or cast it in one of the inputs");
     let mut opened: Vec<&mut Opened> = opened.collect();
-    // Records that are still needed, if not all are: inputs that will not be read have no say.
-    let mut needed = request.records.filter(|_| in_turn);
+    // Records that are still needed, if not all are: inputs that will not be read have no say. Numbers of records count in
+    // each input.
+    let mut needed = request.records.filter(|_| in_turn && request.only.is_none());
     for (number, opened) in opened.iter_mut().enumerate() {
         if needed == Some(0) {
             break;
@@ -65,7 +66,9 @@ pub fn infer_files<'a>(opened: impl Iterator<Item = &'a mut Opened>, request: &R
                 if let Some(needed) = &mut needed {
                     let located = |e: Error| if e.kind() == Kind::Data { e.in_input(opened.input.name().clone()) } else { e };
                     let observed = observe(tasks, threads).map_err(located)?;
-                    *needed = needed.saturating_sub(observed.as_ref().and_then(|observed| observed.nrecords()).unwrap_or(0));
+                    let nrecords = observed.as_ref().map_or(Some(0), |observed| observed.nrecords());
+                    opened.nrecords = nrecords.filter(|_| share.is_none_or(|share| is_read_whole(opened, share)));
+                    *needed = needed.saturating_sub(nrecords.unwrap_or(0));
                     tasks = Box::new(observed.into_iter().map(|observed| Ok(Box::new(|| Ok(observed)) as Task<_>)));
                 }
                 scanned.push(number);

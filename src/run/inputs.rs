@@ -304,6 +304,7 @@ impl Inputs {
         match self.drawn.take() {
             Some(drawn) if !drawn.ascends() => return Ok(drawn.origin(opened, schema, request)),
             Some(drawn) => drawn.narrow(&mut requests),
+            None if request.only.is_none() => still_needed(&opened, &mut requests),
             None => {}
         }
         let mut opened = opened.into_iter().zip(requests);
@@ -530,4 +531,14 @@ fn widen(field: &mut Field) {
 /// The advice for a data file that does not store types.
 fn types_of(name: &str) -> String {
     format!("to use the types of a data file: --schema \"$(tatter schema {})\"", shell_word(name))
+}
+
+/// Asks each input only for the records that are still needed after those of the inputs before it.
+fn still_needed(opened: &[Opened], requests: &mut [Request]) {
+    let mut before = 0;
+    for (opened, request) in opened.iter().zip(requests) {
+        // At least one, although none may be needed: a request for none would be of no use to a reader.
+        request.records = request.records.map(|n| n.saturating_sub(before).max(1));
+        before = before.saturating_add(opened.nrecords.unwrap_or(0));
+    }
 }

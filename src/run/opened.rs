@@ -19,6 +19,8 @@ pub struct Opened {
     pub format: &'static dyn Format,
     /// The reader of the format, until a run takes it.
     reader: Option<Box<dyn Reader>>,
+    /// The number of its records, if inference counted them.
+    pub nrecords: Option<u64>,
 }
 
 impl Opened {
@@ -51,7 +53,7 @@ impl Opened {
 
     /// A copy of the input, to be opened again.
     pub fn closed(&self) -> Opened {
-        Opened { input: self.input.clone(), format: self.format, reader: None }
+        Opened { input: self.input.clone(), format: self.format, reader: None, nrecords: self.nrecords }
     }
 
     /// Opens a regular file again, from the start.
@@ -59,7 +61,7 @@ impl Opened {
     /// # Errors
     /// See [`open`].
     pub fn reopen(&mut self, options: &Options) -> Result<()> {
-        *self = open(self.input.clone(), options)?;
+        *self = Opened { nrecords: self.nrecords, ..open(self.input.clone(), options)? };
         Ok(())
     }
 }
@@ -74,5 +76,5 @@ pub fn open(input: Arc<Input>, options: &Options) -> Result<Opened> {
         .reader(input.clone(), options)
         .unwrap_or_else(|| Err(Error::usage(format!("{} can only be written, not read", format.name())).in_input(input.name().clone())))?;
     let reader = with_source(reader, &input, format, options)?;
-    Ok(Opened { input, format, reader: Some(reader) })
+    Ok(Opened { input, format, reader: Some(reader), nrecords: None })
 }
