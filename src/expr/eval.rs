@@ -443,7 +443,7 @@ impl CallNode {
         let results = results.map_err(|e| {
             // A constant fails for every record, so no row is named. During binding, the caller adds the span.
             let e = if constant { e.locate(|at| at.row = None) } else { e };
-            if frame.slots.is_empty() { e } else { e.excerpt(underlined(&self.text, &self.span)) }
+            if frame.slots.is_empty() || self.text.is_empty() { e } else { e.excerpt(underlined(&self.text, &self.span)) }
         })?;
         if let Some(most) = frame.most_nbytes.as_ref().filter(|_| !constant) {
             most.set(most.get().max(results.iter().map(Tensor::nbytes).sum()));

@@ -410,12 +410,17 @@ pub fn present(node: Node) -> Node {
 /// # Errors
 /// The item is not a tensor, or has a foreign dtype.
 pub fn moved_node(item: &Operand) -> ExprResult<Node> {
-    let node = of_tensor_dtype(as_node(item, None)?)?;
-    if node.ty.is_sparse() {
-        return Ok(not_null(node));
-    }
+    Ok(moved(of_tensor_dtype(as_node(item, None)?)?))
+}
+
+/// As [`moved_node`], for a tensor of any dtype.
+pub fn moved(node: Node) -> Node {
     let axes = node.ty.rank();
-    Ok(if node.ty.with_nulls && axes > 1 { without(node, AllowedNulls::Moved(axes)) } else { node })
+    match () {
+        () if node.ty.is_sparse() => not_null(node),
+        () if node.ty.with_nulls && axes > 1 => without(node, AllowedNulls::Moved(axes)),
+        () => node,
+    }
 }
 
 fn without(node: Node, allowed: AllowedNulls) -> Node {

@@ -16,7 +16,7 @@
 use super::apply::pointwise;
 use super::time::{time_constant, unusable};
 use crate::error::Result;
-use crate::expr::call::{Arg, Call, Function, as_maps, as_node, is_map, moved_node, strict};
+use crate::expr::call::{Arg, Call, Function, as_maps, as_node, is_map, moved, moved_node, not_null, strict};
 use crate::expr::error::{ExprError, ExprResult, conversion, text_at};
 use crate::expr::eval::{Node, NodeKind};
 use crate::expr::kernels::compare::compare;
@@ -30,7 +30,9 @@ use crate::expr::types::promote;
 use crate::schema::{DType, Dim, Element, Literal, Size, Type};
 use crate::tensor::Tensor;
 use crate::tensor::nulls::{Filling, all_known, fill_values};
-use arrow_array::{BooleanArray, new_null_array};
+use crate::tensor::time::{ticks, times};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, new_null_array};
 use arrow_buffer::BooleanBuffer;
 use std::sync::Arc;
 
@@ -222,7 +224,11 @@ fn filler_of(call: &Call, node: &Node, value: &Operand) -> ExprResult<Node> {
             let time = time_of_text(&text, &dtype.arrow()).map_err(|e| unusable(value, &format!("{}: ", call.name), &e))?;
             time_constant(time, value)
         }
-        _ => strict(as_node(value, dtype)?)?,
+        _ => {
+            let filler = as_node(value, dtype)?;
+            let is_time = dtype.is_some_and(|dtype| dtype.time().is_some() && filler.ty.dtype() == Some(dtype));
+            if is_time { not_null(filler) } else { strict(filler)? }
+        }
     };
     if let (Some(dtype), Some(found)) = (dtype, filler.ty.dtype())
         && dtype != found
@@ -260,7 +266,9 @@ fn fill_lists(call: &mut Call, node: &Node, x: Arg, value: &Operand) -> ExprResu
 }
 
 fn null_if(call: &mut Call) -> ExprResult<OperandKind> {
-    let node = moved_node(call.operand(0)?)?;
+    let node = as_node(call.operand(0)?, None)?;
+    let is_time = node.ty.dtype().is_some_and(|dtype| dtype.time().is_some());
+    let node = if is_time { moved(node) } else { moved_node(call.operand(0)?)? };
     let value = call.operand(1)?.clone();
     if let Some(Literal::Float(number)) = value.literal()
         && number.is_nan()
@@ -279,9 +287,22 @@ fn null_if(call: &mut Call) -> ExprResult<OperandKind> {
     let value = call.push(filler);
     call.makes_nulls();
     let dtype = x.dtype()?.clone();
-    let null = new_null_array(&dtype.arrow(), 1);
+    let to = dtype.arrow();
     pointwise(call, [x, value], dtype, move |[x, value]| {
-        let equal = compare(Compare::Equal, x, value).map_err(|e| (0, e))?;
-        choose(Datum { array: &equal, scalar: false }, Datum { array: &null, scalar: true }, x).map_err(|e| (0, e))
+        if !is_time {
+            return null_where_equal(x, value).map_err(|e| (0, e));
+        }
+        // Times of one type are compared, and chosen, by their counts.
+        let count = |times: Datum| ticks(times.array).map(|n| Arc::new(n) as ArrayRef).map_err(|e| (0, e));
+        let [a, b] = [count(x)?, count(value)?];
+        let found = null_where_equal(Datum { array: &a, scalar: x.scalar }, Datum { array: &b, scalar: value.scalar });
+        found.and_then(|counts| times(counts.as_primitive(), &to)).map_err(|e| (0, e))
     })
+}
+
+/// `x`, but null where it is equal to `value`.
+fn null_where_equal(x: Datum, value: Datum) -> Result<ArrayRef> {
+    let equal = compare(Compare::Equal, x, value)?;
+    let null = new_null_array(x.array.data_type(), 1);
+    choose(Datum { array: &equal, scalar: false }, Datum { array: &null, scalar: true }, x)
 }

@@ -51,7 +51,7 @@ pub static FUNCTIONS: &[Function] = &[
 ];
 
 fn join(call: &mut Call) -> ExprResult<OperandKind> {
-    let items = call.list(0)?;
+    let items = call.list(0).map_err(|error| joined_within(call).map_or(error.clone(), |instead| error.instead(instead)))?;
     if items.is_empty() {
         return Err(call.error(format!("{} needs at least one tensor", call.name)));
     }
@@ -87,6 +87,14 @@ fn join(call: &mut Call) -> ExprResult<OperandKind> {
         }
         aligned.wrap(Tensor::Leaf(out.finish(&dtype)?))
     })
+}
+
+/// How to join the strings of a list with one another, for a call with a single tensor of strings.
+fn joined_within(call: &Call) -> Option<String> {
+    call.given(0)?.node().filter(|node| node.ty.dtype().is_some_and(is_text))?;
+    let of = |i: usize| call.given(i).and_then(|item| call.text().get(item.span.clone()));
+    let separator = of(1).map_or_else(String::new, |separator| format!(", separator={separator}"));
+    Some(format!("to join the strings of each list: strings.reduce_join({}, axis=-1{separator})", of(0)?))
 }
 
 /// A ragged tensor is joined axis by axis, innermost first, with separators only after nonempty strings. A dense tensor
