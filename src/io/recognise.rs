@@ -233,9 +233,11 @@ fn csv(suspect: &Suspect) -> Option<Error> {
     // The last line of the head can be truncated.
     let (second, third) = (lines.next(), lines.next());
     let second = second.filter(|_| suspect.is_whole || third.is_some());
+    let is_told = expected.is_some() && suspect.from.is_some();
     let is_it = |delimiter: u8| {
         let n = delimiters(header, delimiter);
-        n > 0 && second.map_or(is_header(header, delimiter), |line| delimiters(line, delimiter) == n)
+        // A single line does not outweigh what the user says.
+        n > 0 && second.map_or(!is_told && is_header(header, delimiter), |line| delimiters(line, delimiter) == n)
     };
     let (_, what, way) = [(b',', "comma", "--from csv"), (b'\t', "tab", "--from tsv"), (b';', "semicolon", "--from csv --delimiter ';'")]
         .into_iter()
