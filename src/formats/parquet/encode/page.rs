@@ -60,8 +60,6 @@ pub struct Pages {
     /// The headers and bytes of the data pages.
     bytes: VecDeque<Bytes>,
     nbytes: u64,
-    /// A buffer for the page being assembled.
-    body: Vec<u8>,
     specs: Vec<PageWriteSpec>,
     rows: Vec<usize>,
     nbytes_of_strings: Vec<i64>,
@@ -80,7 +78,6 @@ impl Pages {
             dictionary: None,
             bytes: VecDeque::new(),
             nbytes: 0,
-            body: Vec::new(),
             specs: Vec::new(),
             rows: Vec::new(),
             nbytes_of_strings: Vec::new(),
@@ -98,32 +95,34 @@ impl Pages {
         if page.slots == 0 {
             return Ok(());
         }
-        let body = &mut self.body;
+        let mut body = std::mem::take(&mut codec.body);
         body.clear();
         for (levels, histogram) in [(&mut page.repetition, &mut self.repetition), (&mut page.definition, &mut self.definition)] {
             if let Some(histogram) = histogram {
-                level_section(levels, histogram, body);
+                level_section(levels, histogram, &mut body);
                 levels.clear();
             }
         }
         let encoding = if page.indices.is_empty() { Encoding::PLAIN } else { Encoding::RLE_DICTIONARY };
         if !page.indices.is_empty() {
             body.push(index_width);
-            hybrid::encode(&page.indices, index_width, body);
+            hybrid::encode(&page.indices, index_width, &mut body);
             page.indices.clear();
         }
         body.extend(page.bits.chunks(8).map(|bits| bits.iter().rev().fold(0, |byte, bit| byte << 1 | bit)));
         page.bits.clear();
         // Without levels, the values are compressed directly.
-        let body = if body.is_empty() {
+        let whole = if body.is_empty() {
             &page.plain
         } else {
             body.extend_from_slice(&page.plain);
-            body
+            &body
         };
-        let size = body.len();
+        let size = whole.len();
+        let compressed = codec.compress(whole)?;
+        codec.body = body;
         let page_done = Page::DataPage {
-            buf: codec.compress(body)?.into(),
+            buf: compressed.into(),
             num_values: page.slots as u32,
             encoding,
             def_level_encoding: Encoding::RLE,
