@@ -4,6 +4,7 @@ use super::container::Container;
 use super::embedded::EmbeddedSchema;
 use super::encode::{ArrayPiece, ArraysEncoder, Pieces};
 use super::finished::Finished;
+use super::numbers::little_endian;
 use super::spool::Spool;
 use super::stored::StoredSchema;
 use crate::error::{Error, Result};
@@ -98,7 +99,7 @@ impl<C: Container> ArraysWriter<C> {
                 return Ok(());
             }
         };
-        let bytes = numbers_bytes(numbers);
+        let bytes = little_endian(Buffer::from_vec(numbers), 8);
         if C::CHECKSUMS {
             grown.crc.update(&bytes);
         }
@@ -114,7 +115,7 @@ impl<C: Container> ArraysWriter<C> {
             let shape = match grown.shape.take() {
                 Some(shape) => shape,
                 None => {
-                    let bytes = numbers_bytes(grown.numbers.clone());
+                    let bytes = little_endian(Buffer::from_vec(grown.numbers.clone()), 8);
                     if C::CHECKSUMS {
                         grown.crc.update(&bytes);
                     }
@@ -140,14 +141,6 @@ impl Grown {
             },
         }
         Ok(())
-    }
-}
-
-fn numbers_bytes(numbers: Vec<i64>) -> Buffer {
-    if cfg!(target_endian = "little") {
-        Buffer::from_vec(numbers)
-    } else {
-        Buffer::from_vec(numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>())
     }
 }
 

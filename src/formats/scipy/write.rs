@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::formats::arrays::archive::SUFFIX;
 use crate::formats::arrays::element::{Element, ElementKind};
 use crate::formats::arrays::npy_header::Header;
+use crate::formats::arrays::numbers::bytes_of;
 use crate::formats::arrays::spool::Spool;
 use crate::formats::arrays::zip::Archive;
 use crate::formats::dense_shape;
@@ -14,8 +15,6 @@ use crate::options::Options;
 use crate::schema::filling::null_refused;
 use crate::schema::{DType, Field, Schema, Size};
 use crate::tensor::Tensor;
-use arrow_array::Array;
-use arrow_array::cast::AsArray;
 use arrow_buffer::Buffer;
 use std::io::Write;
 use std::sync::Arc;
@@ -78,17 +77,7 @@ impl Encode for CsrEncoder {
         if let Some(row) = chunk.columns.first().and_then(Tensor::first_null_row) {
             return Err(null_refused("a matrix", &self.field, row));
         }
-        let values = match sparse.values().data_type() {
-            arrow_schema::DataType::Boolean => {
-                Buffer::from_vec(sparse.values().as_boolean().values().iter().map(u8::from).collect::<Vec<u8>>())
-            }
-            _ => {
-                let data = sparse.values().to_data();
-                let width = sparse.values().data_type().primitive_width().unwrap_or(1);
-                let buffer = data.buffers().first().ok_or_else(|| Error::internal("values without a buffer"))?;
-                buffer.slice_with_length(data.offset() * width, data.len() * width)
-            }
-        };
+        let values = bytes_of(sparse.values())?;
         let indices = Buffer::from_vec(sparse.indices().to_vec());
         let lengths = sparse.entries().row_lengths().map(|n| n as i64).collect();
         let ncolumns = sparse.dense_shape().iter().copied().max().unwrap_or(0);
