@@ -40,9 +40,10 @@ pub fn parts(error: &Error) -> Map<String, Value> {
     parts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
-/// The two halves of `expected ..., found ...`.
+/// The two halves of `expected ..., found ...`. What was found may be text of the input that contains the same words; what was expected
+/// does not.
 fn expected_and_found(message: &str) -> Option<(&str, &str)> {
-    message.strip_prefix("expected ")?.rsplit_once(", found ")
+    message.strip_prefix("expected ")?.split_once(", found ")
 }
 
 /// The line of a message. Characters that a terminal would interpret are escaped.
@@ -70,6 +71,9 @@ mod tests {
             "text": "a.jsonl: record 3 (line 4, column 37): items.price: expected a number, found the string \"n/a\"\n  do this",
         });
         assert_eq!(of_error(&error), expected);
+        let quoting = Error::data("expected a number, found the string \"lost, found later\"");
+        assert_eq!(of_error(&quoting)["expected"], "a number");
+        assert_eq!(of_error(&quoting)["found"], "the string \"lost, found later\"");
         assert_eq!(
             of_error(&Error::usage("no verb given")),
             json!({"kind": "error", "exit": 2, "message": "no verb given", "text": "no verb given"})

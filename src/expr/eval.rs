@@ -133,6 +133,8 @@ impl Kernel {
 
 /// A bound call.
 pub struct CallNode {
+    /// The function or operator as written; empty if the call is not written.
+    pub name: String,
     pub span: Span,
     /// The text of the expression, for messages.
     pub text: Arc<str>,
@@ -160,7 +162,11 @@ pub struct Each {
 
 impl std::fmt::Debug for CallNode {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        f.debug_struct("CallNode").field("args", &self.args).field("outputs", &self.outputs).finish_non_exhaustive()
+        f.debug_struct("CallNode")
+            .field("name", &self.name)
+            .field("args", &self.args)
+            .field("outputs", &self.outputs)
+            .finish_non_exhaustive()
     }
 }
 
@@ -318,11 +324,11 @@ impl Node {
                 match found {
                     None => Ok(value),
                     Some(row) => {
-                        let name = match &of.kind {
-                            NodeKind::Call(call, _) if **name == *UNNAMED => text_at(&call.text, &call.span),
-                            _ => name,
+                        let (name, tested) = match &of.kind {
+                            NodeKind::Call(call, _) if **name == *UNNAMED => (text_at(&call.text, &call.span), call.tested()),
+                            _ => (&**name, None),
                         };
-                        let place = NullPlace { name, of_structure: false, inside: false };
+                        let place = NullPlace { name, tested, of_structure: false, inside: false };
                         Err(null_error(&value.tensor.slice(row, 1), &self.ty, &place).at_row(row))
                     }
                 }
@@ -342,6 +348,8 @@ fn first_null_list(tensor: &Tensor, axes: usize) -> Result<Option<usize>> {
 /// The tensor that is null or contains a null.
 struct NullPlace<'a> {
     name: &'a str,
+    /// If it is the result of `is_null`, what that tests.
+    tested: Option<&'a str>,
     /// Whether it is a field of a structure, which is replaced by assignment.
     of_structure: bool,
     /// Whether it is a field of structures that have axes.
@@ -350,7 +358,7 @@ struct NullPlace<'a> {
 
 /// An error about a tensor that is null or contains a null, with a hint on how to replace it.
 fn null_error(tensor: &Tensor, ty: &Type, place: &NullPlace) -> Error {
-    let NullPlace { name, of_structure, inside } = *place;
+    let NullPlace { name, tested, of_structure, inside } = *place;
     let x = if name == UNNAMED { "x" } else { name };
     let named = |what: &str| if name == UNNAMED { Error::data(format!("{name} {what}")) } else { Error::data(what).in_field(name) };
     let dims = ty.list_dims();
@@ -374,7 +382,6 @@ fn null_error(tensor: &Tensor, ty: &Type, place: &NullPlace) -> Error {
             let whole = depth == 0 && !inside;
             let error = named(if whole { "is null" } else { "contains a null list" });
             // Where a list is null, none of its items is tested.
-            let tested = x.strip_prefix("is_null(").and_then(|x| x.strip_suffix(')')).filter(|x| !x.contains(['(', '=']));
             if let Some(tested) = tested {
                 return error.help(format!("to test the lists instead of their items: is_null({tested}, level={depth})"));
             }
@@ -393,7 +400,7 @@ fn null_error(tensor: &Tensor, ty: &Type, place: &NullPlace) -> Error {
         && let Some((tensor, field)) = structure.fields().iter().zip(fields).find(|(t, _)| t.first_null_row().is_some())
     {
         let name = format!("{x}.{}", name_text(&field.name));
-        return null_error(tensor, &field.ty, &NullPlace { name: &name, of_structure: true, inside: below_axes });
+        return null_error(tensor, &field.ty, &NullPlace { name: &name, tested: None, of_structure: true, inside: below_axes });
     }
     let error = named(if below_axes { "contains a null" } else { "is null" });
     let has_literals = ty.dtype().is_some_and(|dtype| !matches!(dtype, DType::Arrow(_)) || time.is_some());
@@ -412,6 +419,13 @@ fn field_below(tensor: &Tensor, levels: usize, position: usize) -> Result<Tensor
 }
 
 impl CallNode {
+    /// If the call is `is_null(x)`, the text of x.
+    fn tested(&self) -> Option<&str> {
+        let [x] = self.args.as_slice() else { return None };
+        let tests_items = self.outputs.iter().all(|ty| ty.rank() == x.ty.rank());
+        (self.name == "is_null" && tests_items).then(|| text_at(&self.text, &x.span))
+    }
+
     /// Whether all arguments are constants.
     pub fn is_constant(&self) -> bool {
         self.args.iter().all(Node::is_constant)

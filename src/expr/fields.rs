@@ -69,7 +69,11 @@ pub struct FieldIndex {
     position: usize,
 }
 
-/// The type of a structure with `value` at a path inside it; `above` are the axes of the enclosing structures.
+/// The type of a structure with `value` (or nothing) at the path `inner` inside it; `above` are the axes of the enclosing structures.
+/// `path` receives the positions for [`with_field`].
+///
+/// # Errors
+/// The path leads to no field or through something that is not a structure, or the value lacks axes of the enclosing structures.
 pub fn type_with_field(
     ty: &Type,
     above: &[Size],
@@ -120,7 +124,11 @@ pub fn type_with_field(
     Ok(Type { element: Element::Struct(fields), ..ty.clone() })
 }
 
-/// The structures with a value (or nothing) at the end of a path. The value has the axes of all enclosing structures.
+/// The structures with a value (or nothing) at the end of a path. The value has the axes of all enclosing structures. The other fields
+/// are shared, not copied.
+///
+/// # Errors
+/// A row of the value has another length than the row of structures; the error names the row.
 pub fn with_field(tensor: &Tensor, path: &[FieldIndex], value: Option<&Tensor>) -> Result<Tensor> {
     match tensor {
         Tensor::List(list) => {

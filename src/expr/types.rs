@@ -219,7 +219,10 @@ pub fn one_rank(operands: &[&[Dim]]) -> Result<usize, usize> {
     operands.iter().position(|dims| dims.len() != rank).map_or(Ok(rank), Err)
 }
 
-/// The axes of tensors concatenated along `axis`. `ragged`: sizes may differ on all other axes.
+/// The axes of tensors of the same rank, concatenated along `axis`. `ragged`: sizes may differ on all other axes.
+///
+/// # Errors
+/// Sizes differ on an axis where they must be the same.
 pub fn joined(operands: &[&[Dim]], axis: usize, ragged: bool) -> ExprResult<Vec<Dim>> {
     joined_below(operands, axis, ragged, axis.max(1))
 }

@@ -30,7 +30,7 @@ pub trait Cut {
     }
 }
 
-/// The pieces of about the first `nbytes` bytes, or all. No piece beyond them is read: on a pipe, it may never arrive.
+/// The pieces of about the first `nbytes` bytes, or all; `size` is the number of bytes of one. No piece beyond them is read: on a pipe, it may never arrive.
 pub fn first_bytes<P>(
     mut pieces: impl Iterator<Item = Result<P>>,
     nbytes: Option<u64>,

@@ -4,9 +4,10 @@
 //! - `columnar`: shared by Parquet, Arrow and files of arrays; `arrays`: shared by npz, npy and safetensors; `matrix`:
 //!   shared by the formats of sparse rows; `records`, `examples`: serialized records and tf.Examples in them, shared
 //!   by TFRecord, TFDS and ArrayRecord; `riegeli`: the container of ArrayRecord; `json_members`: JSON inside other containers; `decimal`:
-//!   numbers in text lines; `lines`: writing lines; `cut`: cutting an input until it ends.
+//!   numbers in text lines; `appending`: writing chunk after chunk; `lines`: writing lines; `cut`: cutting an input until it ends.
 //! - Every other module is a format. A format imports no other format (`tests/it/layers.rs` checks it).
 
+mod appending;
 mod array_record;
 mod arrays;
 mod arrow;

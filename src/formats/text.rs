@@ -6,7 +6,7 @@
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded, Format, Inference, Reader, Request, Task, Tasks, Writer};
-use crate::formats::lines::LineWriter;
+use crate::formats::lines;
 use crate::hint::SKIP;
 use crate::io::Input;
 use crate::io::line_ranges::{Counts, LineRange, LineRanges, RangeLines};
@@ -47,10 +47,7 @@ impl Format for Text {
     }
 
     fn writer(&self, schema: &Arc<Schema>, _: &Options) -> Option<Result<Box<dyn Writer>>> {
-        Some(
-            check_writable(schema)
-                .map(|field| -> Box<dyn Writer> { Box::new(LineWriter::new(Arc::new(LineEncoder { field }), Vec::new())) }),
-        )
+        Some(check_writable(schema).map(|field| lines::writer(Arc::new(LineEncoder { field }), Vec::new())))
     }
 
     fn has_offsets(&self) -> bool {

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::formats::cut::Cut;
 use crate::formats::examples::read;
 use crate::formats::examples::wire::{self, Message};
-use crate::formats::examples::write::TfRecordWriter;
+use crate::formats::examples::write;
 use crate::formats::format::{Format, Inference, Numbered, Reader, Request, Tasks, Writer};
 use crate::formats::records::block::Pieces;
 use crate::formats::records::cutter::Cutter;
@@ -86,7 +86,7 @@ impl Format for TfRecord {
 
     fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
         let sequences = self.message() == Message::SequenceExample;
-        Some(TfRecordWriter::new(schema, options, sequences).map(|w| Box::new(w) as Box<dyn Writer>))
+        Some(write::writer(schema, options, sequences))
     }
 }
 

@@ -32,8 +32,12 @@ impl Chain {
     /// The error of the first verb that does not accept its input schema.
     pub fn bind(verbs: &[Box<dyn Parsed>], schema: &Schema, options: &Options) -> Result<Chain> {
         let bind = |verb: &dyn Parsed, before: &Arc<Schema>| verb.bind(before, options).map_err(|e| as_scalars(e, schema, before, options));
-        // Without the dropped fields, an error could not suggest their names.
-        Chain::bind_by(verbs, schema, true, bind).or_else(|_| Chain::bind_by(verbs, schema, false, bind))
+        let mut has_dropped = false;
+        match Chain::bind_by(verbs, schema, Some(&mut has_dropped), bind) {
+            // Without the dropped fields, the error cannot suggest their names.
+            Err(_) if has_dropped => Chain::bind_by(verbs, schema, None, bind),
+            bound => bound,
+        }
     }
 
     /// Binds the verbs to the schema of these inputs. If the inputs have no records and their fields are unknown, a
@@ -46,7 +50,7 @@ impl Chain {
         if !schema.fields.is_empty() || !inputs.declared().fields.is_empty() || !inputs.are_empty() {
             return Chain::bind(verbs, schema, options);
         }
-        Chain::bind_by(verbs, &Schema::default(), false, |verb, before| match verb.bind(before, options) {
+        Chain::bind_by(verbs, &Schema::default(), None, |verb, before| match verb.bind(before, options) {
             Err(error) if matches!(error.reason(), Some(Reason::UnknownField(_))) && !verb.is_report() => {
                 let operator = match verb.parts()? {
                     Some(_) => Operator::Split(Route::Numbered(Arc::new(|_| 0))),
@@ -58,11 +62,12 @@ impl Chain {
         })
     }
 
-    /// `narrows`: fields that no later verb needs are dropped as soon as possible, so that `explode` does not repeat them.
+    /// `has_dropped`: if given, fields that no later verb needs are dropped as soon as possible, so that `explode` does not repeat them; it
+    /// is set if there are any.
     fn bind_by(
         verbs: &[Box<dyn Parsed>],
         schema: &Schema,
-        narrows: bool,
+        mut has_dropped: Option<&mut bool>,
         bind: impl Fn(&dyn Parsed, &Arc<Schema>) -> Result<Bound>,
     ) -> Result<Chain> {
         let mut chain = Chain { schemas: vec![Arc::new(schema.plain())], operators: Vec::new(), names: Vec::new() };
@@ -80,8 +85,10 @@ impl Chain {
             if !Arc::ptr_eq(&before, &after) {
                 note_replaced(&before.fields, &mut after);
             }
-            if let (Some(Demand { fields, .. }), true) = (needed.pop(), narrows) {
+            if let (Some(Demand { fields, .. }), Some(has_dropped)) = (needed.pop(), &mut has_dropped) {
+                let nfields = after.fields.len();
                 (after, operator) = narrowed(&before, after, operator, &fields);
+                **has_dropped |= after.fields.len() < nfields;
             }
             chain.schemas.push(after);
             chain.operators.push(operator);
@@ -185,7 +192,6 @@ pub fn read_less(first: &dyn Parsed, chain: &mut Chain, schema: &mut Schema, dem
     chain.leave_out_first();
 }
 
-/// In a chain of several verbs, names the verb in the error.
 /// The error, with advice if scalars are stored as lists, as in a tf.Example. `schema`: that of the input; `before`: that before the
 /// verb.
 fn as_scalars(error: Error, schema: &Schema, before: &Schema, options: &Options) -> Error {
@@ -207,6 +213,7 @@ fn as_scalars(error: Error, schema: &Schema, before: &Schema, options: &Options)
     }
 }
 
+/// In a chain of several verbs, names the verb in the error.
 fn name_verb(error: Error, verb: &str, verbs: usize) -> Error {
     if verbs > 1 && error.location().input.is_none() { error.in_input(verb) } else { error }
 }

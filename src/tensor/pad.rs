@@ -305,7 +305,11 @@ fn row_lengths(partitions: &[&RowPartition], level: usize, axis: usize, row: usi
     }
 }
 
-/// The first row that exceeds the target size along an axis: row, axis, size, target. O(rows of the axes).
+/// The first row of a tensor `[n, (a), (b), ...]` that exceeds the target size along an axis: row, axis, size, target. O(rows of the
+/// axes).
+///
+/// # Errors
+/// The tensor has fewer axes than there are targets.
 pub fn first_too_large(tensor: &Tensor, targets: &[Target]) -> Result<Option<(usize, usize, usize, usize)>> {
     let (partitions, _) = tensor.levels(targets.len())?;
     let mut rows = RowPartition::uniform(1, tensor.nrows())?;

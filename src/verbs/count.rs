@@ -158,7 +158,7 @@ impl Report for Counter {
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> Result<Verdict> {
-        writeln!(out, "{}", self.records).map_err(|e| Error::io("output", "cannot write", &e))?;
+        writeln!(out, "{}", self.records).map_err(Error::output)?;
         Ok(Verdict::Good)
     }
 }

@@ -44,6 +44,7 @@ const SHARED: &[(&str, &[&str])] = &[
         "formats",
         &[
             "format",
+            "appending",
             "columnar",
             "arrays",
             "matrix",

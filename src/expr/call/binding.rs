@@ -313,6 +313,7 @@ impl Call {
     fn bound(&mut self, outputs: Vec<Type>, kernel: Kernel) -> CallNode {
         let outputs = outputs.into_iter().map(|ty| self.with_carried(ty)).collect();
         CallNode {
+            name: self.name.clone(),
             span: self.span.clone(),
             text: self.text.clone(),
             args: std::mem::take(&mut self.nodes),

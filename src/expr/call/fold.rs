@@ -35,7 +35,8 @@ pub fn computed(
     kernel: impl Fn(&Args) -> Result<Tensor> + Send + Sync + 'static,
 ) -> ExprResult<Node> {
     let (outputs, kernel) = (vec![ty.clone()], Kernel::One(Box::new(kernel)));
-    let call = CallNode { span: span.clone(), text, args, outputs, names: Vec::new(), maps: false, carried: Vec::new(), kernel };
+    let name = String::new();
+    let call = CallNode { name, span: span.clone(), text, args, outputs, names: Vec::new(), maps: false, carried: Vec::new(), kernel };
     fold(Node { ty, span, kind: NodeKind::Call(Arc::new(call), 0) })
 }
 

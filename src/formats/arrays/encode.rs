@@ -1,5 +1,6 @@
 //! Encodes a chunk into pieces of arrays. This part of writing runs on any thread.
 
+use super::numbers::{bytes_of, little_endian};
 use super::stored::{StoredLeaf, StoredSchema};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
@@ -10,7 +11,7 @@ use crate::schema::filling::fill_itself_or_drop;
 use crate::schema::{Field, Schema};
 use crate::tensor::{RowPartition, Sparse, Tensor, row_of};
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, downcast_primitive_array};
+use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{Buffer, NullBuffer};
 use std::sync::Arc;
 
@@ -203,28 +204,4 @@ fn text_of(array: &ArrayRef) -> Result<(Buffer, Vec<i64>)> {
     let (start, end) = (offsets[0], offsets[offsets.len() - 1]);
     let own = bytes.slice_with_length(start as usize, (end - start) as usize);
     Ok((own, offsets[1..].iter().map(|at| at - start).collect()))
-}
-
-/// Numbers in their on-disk form, where a bool is one byte. Avoids copying if possible.
-fn bytes_of(array: &ArrayRef) -> Result<Buffer> {
-    if let Some(bools) = array.as_boolean_opt() {
-        return Ok(Buffer::from_vec(bools.values().iter().map(u8::from).collect::<Vec<u8>>()));
-    }
-    fn of<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>) -> Buffer {
-        little_endian(array.values().inner().clone(), size_of::<T::Native>())
-    }
-    let array = array.as_ref();
-    downcast_primitive_array!(
-        array => Ok(of(array)),
-        other => Err(Error::internal(format!("values of type {other} in an array")))
-    )
-}
-
-fn little_endian(bytes: Buffer, width: usize) -> Buffer {
-    if cfg!(target_endian = "little") || width == 1 {
-        return bytes;
-    }
-    let mut swapped = bytes.to_vec();
-    swapped.chunks_exact_mut(width).for_each(<[u8]>::reverse);
-    Buffer::from_vec(swapped)
 }

@@ -2,7 +2,7 @@
 
 use super::container::Container;
 use super::read::{ArraysReader, constant};
-use super::write::ArraysWriter;
+use super::write;
 use crate::error::Result;
 use crate::formats::format::{Format, Reader, Writer};
 use crate::io::Input;
@@ -18,7 +18,7 @@ pub struct Arrays<C>(pub C);
 impl<C: Container> Arrays<C> {
     fn stacked(&self, schema: &Arc<Schema>, stacking: Stacking, options: &Options) -> Result<Box<dyn Writer>> {
         self.0.check_fields(schema)?;
-        Ok(Box::new(ArraysWriter::try_new(self.0, schema, stacking, options)?))
+        write::writer(self.0, schema, stacking, options)
     }
 }
 

@@ -12,7 +12,7 @@
 //!       -> decode   any thread: partitions and values (element) to tensors
 //! ```
 //!
-//! `archive`, `directory` and `zip` handle the archives of npz files. `npy_header` and `python` read and write the
+//! `numbers` are the bytes of values. `archive`, `directory` and `zip` handle the archives of npz files. `npy_header` and `python` read and write the
 //! header shared by npy files and the members of npz archives.
 
 pub(super) mod archive;
@@ -28,6 +28,7 @@ mod encode;
 pub(super) mod finished;
 pub(super) mod format;
 pub(super) mod npy_header;
+pub(super) mod numbers;
 mod python;
 pub(super) mod read;
 pub(super) mod spool;

@@ -4,10 +4,12 @@ use super::container::Container;
 use super::embedded::EmbeddedSchema;
 use super::encode::{ArrayPiece, ArraysEncoder, Pieces};
 use super::finished::Finished;
+use super::numbers::little_endian;
 use super::spool::Spool;
 use super::stored::StoredSchema;
 use crate::error::{Error, Result};
-use crate::formats::format::{Encode, Encoded, Writer};
+use crate::formats::appending::{Append, appending};
+use crate::formats::format::Writer;
 use crate::options::Options;
 use crate::schema::Schema;
 use crate::schema::arrays::Stacking;
@@ -15,16 +17,15 @@ use arrow_buffer::Buffer;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Writes one file of arrays.
-pub struct ArraysWriter<C> {
+/// Spools the arrays of one file until their shapes are known.
+struct ArraySpool<C> {
     container: C,
-    encoder: Arc<ArraysEncoder>,
+    layout: Arc<StoredSchema>,
     embedded: EmbeddedSchema,
     /// The state of each array so far.
     grown: Vec<Grown>,
     spool: Spool,
     nrecords: u64,
-    out: Option<Box<dyn Write + Send>>,
 }
 
 #[derive(Clone)]
@@ -35,31 +36,33 @@ struct Grown {
     numbers: Vec<i64>,
 }
 
-impl<C: Container> ArraysWriter<C> {
-    /// # Errors
-    /// Usage errors: a field that arrays or the container cannot represent.
-    pub fn try_new(container: C, schema: &Arc<Schema>, stacking: Stacking, options: &Options) -> Result<ArraysWriter<C>> {
-        let layout = Arc::new(StoredSchema::of(schema, stacking)?);
-        container.check(&layout)?;
-        if let Some(key) = C::SCHEMA_KEY {
-            let taken = schema.facts.metadata.contains_key(key).then_some((key, "uses the key under which the schema is stored"));
-            let dropped = schema.facts.dropped.iter().map(|(key, why)| (key.as_str(), *why));
-            for (key, why) in dropped.chain(taken) {
-                options.notices.add(format!("the metadata `{key}` was dropped: it {why}"), options.strict)?;
-            }
+/// A writer of one file of arrays.
+///
+/// # Errors
+/// Usage errors: a field that arrays or the container cannot represent.
+pub fn writer<C: Container>(container: C, schema: &Arc<Schema>, stacking: Stacking, options: &Options) -> Result<Box<dyn Writer>> {
+    let layout = Arc::new(StoredSchema::of(schema, stacking)?);
+    container.check(&layout)?;
+    if let Some(key) = C::SCHEMA_KEY {
+        let taken = schema.facts.metadata.contains_key(key).then_some((key, "uses the key under which the schema is stored"));
+        let dropped = schema.facts.dropped.iter().map(|(key, why)| (key.as_str(), *why));
+        for (key, why) in dropped.chain(taken) {
+            options.notices.add(format!("the metadata `{key}` was dropped: it {why}"), options.strict)?;
         }
-        let grown = layout.arrays.iter().map(|spec| Grown { shape: None, crc: crc32fast::Hasher::new(), numbers: spec.initial.clone() });
-        Ok(ArraysWriter {
-            container,
-            embedded: EmbeddedSchema { stacking, schema: schema.as_ref().clone() },
-            grown: grown.collect(),
-            spool: Spool::new(layout.arrays.len(), options),
-            encoder: Arc::new(ArraysEncoder { schema: schema.clone(), layout, checksums: C::CHECKSUMS }),
-            nrecords: 0,
-            out: None,
-        })
     }
+    let grown = layout.arrays.iter().map(|spec| Grown { shape: None, crc: crc32fast::Hasher::new(), numbers: spec.initial.clone() });
+    let arrays = ArraySpool {
+        container,
+        embedded: EmbeddedSchema { stacking, schema: schema.as_ref().clone() },
+        grown: grown.collect(),
+        spool: Spool::new(layout.arrays.len(), options),
+        layout: layout.clone(),
+        nrecords: 0,
+    };
+    Ok(appending(Arc::new(ArraysEncoder { schema: schema.clone(), layout, checksums: C::CHECKSUMS }), arrays))
+}
 
+impl<C: Container> ArraySpool<C> {
     fn push(&mut self, array: usize, piece: ArrayPiece) -> Result<()> {
         let Some(grown) = self.grown.get_mut(array) else {
             return Err(Error::internal("more pieces than arrays"));
@@ -98,7 +101,7 @@ impl<C: Container> ArraysWriter<C> {
                 return Ok(());
             }
         };
-        let bytes = numbers_bytes(numbers);
+        let bytes = little_endian(Buffer::from_vec(numbers), 8);
         if C::CHECKSUMS {
             grown.crc.update(&bytes);
         }
@@ -107,14 +110,14 @@ impl<C: Container> ArraysWriter<C> {
 
     /// Arrays that no piece has provided: accumulated shapes, and the contents of arrays for zero records.
     fn complete(&mut self) -> Result<Vec<Finished>> {
-        let layout = self.encoder.layout.clone();
+        let layout = self.layout.clone();
         let mut finished = Vec::with_capacity(layout.arrays.len());
         for (array, spec) in layout.arrays.iter().enumerate() {
             let Some(grown) = self.grown.get_mut(array) else { continue };
             let shape = match grown.shape.take() {
                 Some(shape) => shape,
                 None => {
-                    let bytes = numbers_bytes(grown.numbers.clone());
+                    let bytes = little_endian(Buffer::from_vec(grown.numbers.clone()), 8);
                     if C::CHECKSUMS {
                         grown.crc.update(&bytes);
                     }
@@ -143,26 +146,10 @@ impl Grown {
     }
 }
 
-fn numbers_bytes(numbers: Vec<i64>) -> Buffer {
-    if cfg!(target_endian = "little") {
-        Buffer::from_vec(numbers)
-    } else {
-        Buffer::from_vec(numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>())
-    }
-}
+impl<C: Container> Append for ArraySpool<C> {
+    type Piece = Pieces;
 
-impl<C: Container> Writer for ArraysWriter<C> {
-    fn encoder(&self) -> Arc<dyn Encode> {
-        self.encoder.clone()
-    }
-
-    fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
-        self.out = Some(out);
-        Ok(())
-    }
-
-    fn write(&mut self, encoded: Encoded) -> Result<()> {
-        let pieces = encoded.downcast::<Pieces>().map_err(|_| Error::internal("no pieces of arrays"))?;
+    fn append(&mut self, pieces: Pieces, _: &mut dyn Write) -> Result<()> {
         let nrecords = pieces.nrecords;
         for (array, piece) in pieces.pieces.into_iter().enumerate() {
             self.push(array, piece)?;
@@ -171,10 +158,8 @@ impl<C: Container> Writer for ArraysWriter<C> {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<()> {
+    fn end(&mut self, out: &mut dyn Write) -> Result<()> {
         let finished = self.complete()?;
-        let Some(mut out) = self.out.take() else { return Ok(()) };
-        self.container.write(&finished, &self.embedded, &mut self.spool, out.as_mut())?;
-        out.flush().map_err(Error::output)
+        self.container.write(&finished, &self.embedded, &mut self.spool, out)
     }
 }

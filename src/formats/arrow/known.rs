@@ -29,6 +29,9 @@ pub struct Dictionaries {
 
 impl Dictionaries {
     /// Decodes a dictionary, or an addition to one.
+    ///
+    /// # Errors
+    /// It is damaged, or the dictionaries would exceed the memory limit.
     pub fn decode(&mut self, framed: &Framed, schema: &SchemaRef, memory: Memory) -> Result<()> {
         let message = framed.message()?;
         memory.check("a dictionary", framed.nbytes(), self.nbytes)?;
@@ -60,6 +63,10 @@ pub struct Known {
 }
 
 impl Known {
+    /// What the schema of an input says.
+    ///
+    /// # Errors
+    /// Big-endian data, more fields than are supported, or a schema that is damaged or has a type that is not supported.
     pub fn new(name: Arc<str>, schema: arrow_ipc::Schema) -> Result<Known> {
         if schema.endianness() != arrow_ipc::Endianness::Little {
             return Err(Error::data("big-endian Arrow is not supported").help("convert it on the machine on which it was written"));
@@ -89,6 +96,10 @@ impl Known {
         self.fields.iter_mut().for_each(|field| learn(field, dictionaries));
     }
 
+    /// The schema of the records.
+    ///
+    /// # Errors
+    /// A field had to be renamed, and notices are errors.
     pub fn inference(&self, request: &Request) -> Result<Inference> {
         names::announce(&self.name, &self.renamed, &request.options)?;
         let facts = Facts::of_file(self.schema.metadata().clone(), columns(&self.fields));
@@ -99,6 +110,7 @@ impl Known {
 /// The messages after the schema, in order.
 pub type Messages = Box<dyn Iterator<Item = Result<Framed>> + Send>;
 
+/// The data error for what the Arrow library cannot read or write.
 pub fn unexpected(error: ArrowError) -> Error {
     match error {
         ArrowError::IpcError(text) | ArrowError::ParseError(text) | ArrowError::InvalidArgumentError(text) => Error::data(text),

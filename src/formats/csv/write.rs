@@ -6,7 +6,7 @@ use crate::error::{Error, Reason, Result};
 use crate::formats::decimal::{put_float16, put_float32, put_integer};
 use crate::formats::dense_shape;
 use crate::formats::format::{Encode, Encoded, Writer};
-use crate::formats::lines::LineWriter;
+use crate::formats::lines;
 use crate::notice::Tally;
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
@@ -60,7 +60,7 @@ pub fn writer(schema: &Arc<Schema>, dialect: Dialect, format: &str, options: &Op
     let lists = schema.fields.iter().map(|_| Lists::default()).collect();
     let encoder = RecordEncoder { schema: schema.clone(), dialect, options: options.clone(), lists };
     let header = encoder.header();
-    Ok(Box::new(LineWriter::new(Arc::new(encoder), header)))
+    Ok(lines::writer(Arc::new(encoder), header))
 }
 
 /// Maximum number of fields of a structure for which the verbs that move them out are spelled out.

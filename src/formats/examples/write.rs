@@ -3,18 +3,13 @@
 use super::serialize::Serializer;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
+use crate::formats::appending::{Append, appending};
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::io::buffers::{Buffer, Buffers};
 use crate::options::Options;
 use crate::schema::Schema;
 use std::io::Write;
 use std::sync::Arc;
-
-/// Writes TFRecords of tf.Example, tf.SequenceExample or raw bytes.
-pub struct TfRecordWriter {
-    encoder: Arc<Encoder>,
-    out: Option<Box<dyn Write + Send>>,
-}
 
 struct Encoder {
     serializer: Serializer,
@@ -24,41 +19,27 @@ struct Encoder {
 /// Framed records.
 struct Frames(Buffer);
 
-impl TfRecordWriter {
-    /// # Errors
-    /// A tf.Example cannot represent the schema.
-    pub fn new(schema: &Arc<Schema>, options: &Options, sequences: bool) -> Result<TfRecordWriter> {
-        Serializer::new(schema, options, sequences).map(TfRecordWriter::of)
-    }
+/// Appends framed records.
+struct Framed;
 
-    /// A writer of the records that it makes.
-    pub fn of(serializer: Serializer) -> TfRecordWriter {
-        TfRecordWriter { encoder: Arc::new(Encoder { serializer, buffers: Buffers::default() }), out: None }
-    }
+/// A writer of TFRecords of tf.Example, tf.SequenceExample or raw bytes.
+///
+/// # Errors
+/// A tf.Example cannot represent the schema.
+pub fn writer(schema: &Arc<Schema>, options: &Options, sequences: bool) -> Result<Box<dyn Writer>> {
+    Serializer::new(schema, options, sequences).map(writer_of)
 }
 
-impl Writer for TfRecordWriter {
-    fn encoder(&self) -> Arc<dyn Encode> {
-        self.encoder.clone()
-    }
+/// A writer of the records that the serializer makes.
+pub fn writer_of(serializer: Serializer) -> Box<dyn Writer> {
+    appending(Arc::new(Encoder { serializer, buffers: Buffers::default() }), Framed)
+}
 
-    fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
-        self.out = Some(out);
-        Ok(())
-    }
+impl Append for Framed {
+    type Piece = Frames;
 
-    fn write(&mut self, encoded: Encoded) -> Result<()> {
-        let (Ok(frames), Some(out)) = (encoded.downcast::<Frames>(), &mut self.out) else {
-            return Err(Error::internal("frames of another format"));
-        };
+    fn append(&mut self, frames: Frames, out: &mut dyn Write) -> Result<()> {
         out.write_all(&frames.0).map_err(Error::output)
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        match self.out.take() {
-            Some(mut out) => out.flush().map_err(Error::output),
-            None => Ok(()),
-        }
     }
 }
 

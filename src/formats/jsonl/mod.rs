@@ -63,7 +63,6 @@ pub(super) use self::{
 
 use self::reader::JsonReader;
 use self::sniff::{First, first_value, is_value};
-use self::writer::JsonWriter;
 use crate::error::Result;
 use crate::formats::format::{Format, Reader, Writer};
 use crate::io::Input;
@@ -119,7 +118,7 @@ impl Format for Json {
         Some(Ok(Box::new(JsonReader { input, lines: *self == Json::Lines })))
     }
     fn writer(&self, schema: &Arc<Schema>, options: &Options) -> Option<Result<Box<dyn Writer>>> {
-        Some(JsonWriter::boxed(schema, options, *self == Json::Values))
+        Some(writer::writer(schema, options, *self == Json::Values))
     }
     fn has_offsets(&self) -> bool {
         true

@@ -3,20 +3,13 @@
 use super::write;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
+use crate::formats::appending::{Append, appending};
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::io::buffers::{Buffer, Buffers};
 use crate::options::Options;
 use crate::schema::Schema;
 use std::io::Write;
 use std::sync::Arc;
-
-/// Writes one output.
-pub struct JsonWriter {
-    encoder: Arc<JsonEncoder>,
-    out: Option<Box<dyn Write + Send>>,
-    array: bool,
-    written: bool,
-}
 
 struct JsonEncoder {
     schema: Arc<Schema>,
@@ -25,23 +18,22 @@ struct JsonEncoder {
     buffers: Buffers,
 }
 
-impl JsonWriter {
-    /// `array`: all records in one array.
-    ///
-    /// # Errors
-    /// JSON cannot represent the schema.
-    pub fn boxed(schema: &Arc<Schema>, options: &Options, array: bool) -> Result<Box<dyn Writer>> {
-        write::check(schema, options.omit_null)?;
-        let encoder = Arc::new(JsonEncoder { schema: schema.clone(), omit_null: options.omit_null, array, buffers: Buffers::default() });
-        Ok(Box::new(JsonWriter { encoder, out: None, array, written: false }))
-    }
+/// Appends records, each on its own line.
+struct Records;
 
-    fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        match &mut self.out {
-            Some(out) => out.write_all(bytes).map_err(|e| Error::io("output", "cannot write", &e)),
-            None => Ok(()),
-        }
-    }
+/// Appends records to one array.
+struct Array {
+    is_empty: bool,
+}
+
+/// A writer of one output. `array`: all records in one array.
+///
+/// # Errors
+/// JSON cannot represent the schema.
+pub fn writer(schema: &Arc<Schema>, options: &Options, array: bool) -> Result<Box<dyn Writer>> {
+    write::check(schema, options.omit_null)?;
+    let encoder = Arc::new(JsonEncoder { schema: schema.clone(), omit_null: options.omit_null, array, buffers: Buffers::default() });
+    Ok(if array { appending(encoder, Array { is_empty: true }) } else { appending(encoder, Records) })
 }
 
 impl Encode for JsonEncoder {
@@ -58,34 +50,31 @@ impl Encode for JsonEncoder {
     }
 }
 
-impl Writer for JsonWriter {
-    fn encoder(&self) -> Arc<dyn Encode> {
-        self.encoder.clone()
+impl Append for Records {
+    type Piece = Buffer;
+
+    fn append(&mut self, text: Buffer, out: &mut dyn Write) -> Result<()> {
+        out.write_all(&text).map_err(Error::output)
+    }
+}
+
+impl Append for Array {
+    type Piece = Buffer;
+
+    fn begin(&mut self, out: &mut dyn Write) -> Result<()> {
+        out.write_all(b"[").map_err(Error::output)
     }
 
-    fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
-        self.out = Some(out);
-        if self.array { self.put(b"[") } else { Ok(()) }
+    fn append(&mut self, text: Buffer, out: &mut dyn Write) -> Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        let separator: &[u8] = if self.is_empty { b"\n" } else { b",\n" };
+        self.is_empty = false;
+        out.write_all(separator).and_then(|()| out.write_all(&text)).map_err(Error::output)
     }
 
-    fn write(&mut self, encoded: Encoded) -> Result<()> {
-        let Ok(text) = encoded.downcast::<Buffer>() else {
-            return Err(Error::internal("no text to write"));
-        };
-        if self.array && !text.is_empty() {
-            self.put(if self.written { b",\n" } else { b"\n" })?;
-            self.written = true;
-        }
-        self.put(&text)
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        if self.array {
-            self.put(if self.written { b"\n]\n" } else { b"]\n" })?;
-        }
-        match &mut self.out {
-            Some(out) => out.flush().map_err(|e| Error::io("output", "cannot write", &e)),
-            None => Ok(()),
-        }
+    fn end(&mut self, out: &mut dyn Write) -> Result<()> {
+        out.write_all(if self.is_empty { b"]\n" } else { b"\n]\n" }).map_err(Error::output)
     }
 }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::formats::decimal::put_integer;
 use crate::formats::dense_shape;
 use crate::formats::format::{Encode, Encoded, Writer};
-use crate::formats::lines::LineWriter;
+use crate::formats::lines;
 use crate::formats::matrix::value::{NumberTexts, is_writable};
 use crate::options::Options;
 use crate::path::{in_expression, quoted};
@@ -58,13 +58,13 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
     }
     if schema.fields.is_empty() {
         // An input without a line says nothing of fields, and has no line to write.
-        return Ok(Box::new(LineWriter::new(Arc::new(NoLines), Vec::new())));
+        return Ok(lines::writer(Arc::new(NoLines), Vec::new()));
     }
     let (Some(features), Some(label)) = (features, schema.index_of(LABEL)) else { return Err(lacks(features.is_some())) };
     dense_shape::note(&schema.fields[features], "libsvm", options)?;
     let base = options.index_base.or_else(|| schema.facts.metadata.get(INDEX_BASE)?.parse().ok()).unwrap_or(1);
     let encoder = Arc::new(LineEncoder { label, qid: schema.index_of(QID), features, schema: schema.clone(), base });
-    Ok(Box::new(LineWriter::new(encoder, Vec::new())))
+    Ok(lines::writer(encoder, Vec::new()))
 }
 
 /// The error for records without one of the fields.

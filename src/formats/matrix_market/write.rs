@@ -3,6 +3,7 @@
 
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
+use crate::formats::appending::{Append, appending};
 use crate::formats::arrays::spool::Spool;
 use crate::formats::decimal::put_integer;
 use crate::formats::dense_shape;
@@ -33,14 +34,13 @@ struct Entries {
     text: Vec<u8>,
 }
 
-struct EntryWriter {
-    encoder: Arc<EntryEncoder>,
+/// Spools entries until their number is known.
+struct EntrySpool {
     spool: Spool,
     field: &'static str,
     ncolumns: i64,
     nrows: u64,
     nentries: u64,
-    out: Option<Box<dyn Write + Send>>,
 }
 
 /// The parts of a complex matrix, if the field is one.
@@ -76,15 +76,8 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
         _ => "real",
     };
     let field = schema.fields.first().cloned().ok_or_else(|| Error::internal("a sparse field that is not there"))?;
-    Ok(Box::new(EntryWriter {
-        encoder: Arc::new(EntryEncoder { field, is_pattern: *dtype == DType::Bool, is_complex: complex.is_some() }),
-        spool: Spool::new(1, options),
-        field: says,
-        ncolumns,
-        nrows: 0,
-        nentries: 0,
-        out: None,
-    }))
+    let encoder = Arc::new(EntryEncoder { field, is_pattern: *dtype == DType::Bool, is_complex: complex.is_some() });
+    Ok(appending(encoder, EntrySpool { spool: Spool::new(1, options), field: says, ncolumns, nrows: 0, nentries: 0 }))
 }
 
 impl EntryEncoder {
@@ -151,18 +144,10 @@ impl Encode for EntryEncoder {
     }
 }
 
-impl Writer for EntryWriter {
-    fn encoder(&self) -> Arc<dyn Encode> {
-        self.encoder.clone()
-    }
+impl Append for EntrySpool {
+    type Piece = Entries;
 
-    fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
-        self.out = Some(out);
-        Ok(())
-    }
-
-    fn write(&mut self, encoded: Encoded) -> Result<()> {
-        let entries = encoded.downcast::<Entries>().map_err(|_| Error::internal("no entries to write"))?;
+    fn append(&mut self, entries: Entries, _: &mut dyn Write) -> Result<()> {
         let mut lines = entries.text.split_inclusive(|b| *b == b'\n');
         let mut text = Vec::with_capacity(entries.text.len() * 3 / 2);
         for length in entries.lengths {
@@ -178,11 +163,9 @@ impl Writer for EntryWriter {
         self.spool.push(0, Buffer::from_vec(text))
     }
 
-    fn finish(&mut self) -> Result<()> {
-        let Some(mut out) = self.out.take() else { return Ok(()) };
+    fn end(&mut self, out: &mut dyn Write) -> Result<()> {
         let head = format!("%%MatrixMarket matrix coordinate {} general\n{} {} {}\n", self.field, self.nrows, self.ncolumns, self.nentries);
         out.write_all(head.as_bytes()).map_err(Error::output)?;
-        self.spool.copy(0, out.as_mut())?;
-        out.flush().map_err(Error::output)
+        self.spool.copy(0, out)
     }
 }

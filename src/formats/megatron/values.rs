@@ -2,12 +2,13 @@
 
 use super::dtype;
 use crate::error::{Error, Result};
+use crate::formats::arrays::numbers::bytes_of;
 use crate::formats::arrays::spool::Spool;
 use crate::options::Options;
 use crate::schema::DType;
 use crate::tensor::ints;
 use arrow_array::{Array, ArrayRef};
-use arrow_buffer::{Buffer, MutableBuffer};
+use arrow_buffer::MutableBuffer;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -20,14 +21,6 @@ pub fn cast(values: &ArrayRef, to: &DType) -> Result<ArrayRef> {
         return Ok(values.clone());
     }
     ints::of_type(&ints::int64(values)?, None, &to.arrow())
-}
-
-/// The bytes of numbers.
-pub fn bytes(values: &ArrayRef) -> Result<Buffer> {
-    let data = values.to_data();
-    let width = values.data_type().primitive_width().unwrap_or(1);
-    let buffer = data.buffers().first().ok_or_else(|| Error::internal("values without a buffer"))?;
-    Ok(buffer.slice_with_length(data.offset() * width, data.len() * width))
 }
 
 /// The destination of values.
@@ -54,14 +47,14 @@ impl Values {
     /// Writing fails, or a value does not fit the output dtype.
     pub fn push(&mut self, values: &ArrayRef, range: (i64, i64)) -> Result<()> {
         match self {
-            Values::Written { dtype, out } => out.write_all(&bytes(&cast(values, dtype)?)?).map_err(Error::output),
+            Values::Written { dtype, out } => out.write_all(&bytes_of(&cast(values, dtype)?)?).map_err(Error::output),
             Values::Kept { min, max, dtypes, spool, .. } => {
                 (*min, *max) = (range.0.min(*min), range.1.max(*max));
                 let dtype = dtype::smallest(*min, *max);
                 if dtypes.last() != Some(&dtype) {
                     dtypes.push(dtype.clone());
                 }
-                spool.push(dtypes.len() - 1, bytes(&cast(values, &dtype)?)?)
+                spool.push(dtypes.len() - 1, bytes_of(&cast(values, &dtype)?)?)
             }
         }
     }
@@ -100,7 +93,7 @@ fn widen(block: &[u8], from: &DType, to: &DType) -> Result<Vec<u8>> {
     let mut aligned = MutableBuffer::new(block.len());
     aligned.extend_from_slice(block);
     let element = crate::formats::arrays::element::Element::number(from.clone());
-    Ok(bytes(&cast(&element.decode(aligned, block.len() / width(from))?, to)?)?.to_vec())
+    Ok(bytes_of(&cast(&element.decode(aligned, block.len() / width(from))?, to)?)?.to_vec())
 }
 
 /// Passes on the result of `each` for blocks of whole numbers, regardless of how the written bytes are split.
@@ -158,7 +151,7 @@ mod tests {
             }
             assert_eq!(values.finish().unwrap(), expected);
             let all: ArrayRef = Arc::new(Int64Array::from(pieces.concat()));
-            assert_eq!(std::fs::read(path.path()).unwrap(), bytes(&cast(&all, &expected).unwrap()).unwrap().as_slice());
+            assert_eq!(std::fs::read(path.path()).unwrap(), bytes_of(&cast(&all, &expected).unwrap()).unwrap().as_slice());
         }
     }
 

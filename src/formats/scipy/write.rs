@@ -2,9 +2,11 @@
 
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
+use crate::formats::appending::{Append, appending};
 use crate::formats::arrays::archive::SUFFIX;
 use crate::formats::arrays::element::{Element, ElementKind};
 use crate::formats::arrays::npy_header::Header;
+use crate::formats::arrays::numbers::bytes_of;
 use crate::formats::arrays::spool::Spool;
 use crate::formats::arrays::zip::Archive;
 use crate::formats::dense_shape;
@@ -14,8 +16,6 @@ use crate::options::Options;
 use crate::schema::filling::null_refused;
 use crate::schema::{DType, Field, Schema, Size};
 use crate::tensor::Tensor;
-use arrow_array::Array;
-use arrow_array::cast::AsArray;
 use arrow_buffer::Buffer;
 use std::io::Write;
 use std::sync::Arc;
@@ -27,7 +27,6 @@ const DATA: usize = 2;
 
 struct CsrEncoder {
     field: Field,
-    dtype: DType,
 }
 
 /// Encoded rows: lengths, indices and values.
@@ -38,15 +37,15 @@ struct EncodedRows {
     values: Buffer,
 }
 
-struct CsrWriter {
-    encoder: Arc<CsrEncoder>,
+/// Spools the arrays until their lengths are known.
+struct CsrSpool {
+    dtype: DType,
     spool: Spool,
     /// The number of columns, if the type gives it.
     known: Option<i64>,
     ncolumns: i64,
     nrows: u64,
     nentries: i64,
-    out: Option<Box<dyn Write + Send>>,
 }
 
 /// # Errors
@@ -59,15 +58,8 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
         Some(Size::Known(n)) => i64::try_from(n).ok(),
         _ => None,
     };
-    Ok(Box::new(CsrWriter {
-        encoder: Arc::new(CsrEncoder { field: field.clone(), dtype }),
-        spool: Spool::new(3, options),
-        known,
-        ncolumns: known.unwrap_or(0),
-        nrows: 0,
-        nentries: 0,
-        out: None,
-    }))
+    let spool = CsrSpool { dtype, spool: Spool::new(3, options), known, ncolumns: known.unwrap_or(0), nrows: 0, nentries: 0 };
+    Ok(appending(Arc::new(CsrEncoder { field: field.clone() }), spool))
 }
 
 impl Encode for CsrEncoder {
@@ -78,17 +70,7 @@ impl Encode for CsrEncoder {
         if let Some(row) = chunk.columns.first().and_then(Tensor::first_null_row) {
             return Err(null_refused("a matrix", &self.field, row));
         }
-        let values = match sparse.values().data_type() {
-            arrow_schema::DataType::Boolean => {
-                Buffer::from_vec(sparse.values().as_boolean().values().iter().map(u8::from).collect::<Vec<u8>>())
-            }
-            _ => {
-                let data = sparse.values().to_data();
-                let width = sparse.values().data_type().primitive_width().unwrap_or(1);
-                let buffer = data.buffers().first().ok_or_else(|| Error::internal("values without a buffer"))?;
-                buffer.slice_with_length(data.offset() * width, data.len() * width)
-            }
-        };
+        let values = bytes_of(sparse.values())?;
         let indices = Buffer::from_vec(sparse.indices().to_vec());
         let lengths = sparse.entries().row_lengths().map(|n| n as i64).collect();
         let ncolumns = sparse.dense_shape().iter().copied().max().unwrap_or(0);
@@ -96,25 +78,21 @@ impl Encode for CsrEncoder {
     }
 }
 
-impl CsrWriter {
+impl CsrSpool {
     /// Whether all indices fit in 32 bits, which must be known in advance.
     fn is_narrow(&self) -> bool {
         self.known.is_some_and(|n| i32::try_from(n).is_ok())
     }
 }
 
-impl Writer for CsrWriter {
-    fn encoder(&self) -> Arc<dyn Encode> {
-        self.encoder.clone()
-    }
+impl Append for CsrSpool {
+    type Piece = EncodedRows;
 
-    fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
-        self.out = Some(out);
+    fn begin(&mut self, _: &mut dyn Write) -> Result<()> {
         self.spool.push(INDPTR, Buffer::from_vec(vec![0i64]))
     }
 
-    fn write(&mut self, encoded: Encoded) -> Result<()> {
-        let rows = encoded.downcast::<EncodedRows>().map_err(|_| Error::internal("no rows to write"))?;
+    fn append(&mut self, rows: EncodedRows, _: &mut dyn Write) -> Result<()> {
         let mut ends = rows.lengths;
         for end in &mut ends {
             self.nentries += *end;
@@ -131,22 +109,20 @@ impl Writer for CsrWriter {
         self.spool.push(DATA, rows.values)
     }
 
-    fn finish(&mut self) -> Result<()> {
-        let Some(mut out) = self.out.take() else { return Ok(()) };
-        let mut archive = Archive::new(out.as_mut());
+    fn end(&mut self, out: &mut dyn Write) -> Result<()> {
+        let mut archive = Archive::new(out);
         let number = |dtype: DType| Element::number(dtype);
         let indices = number(if self.is_narrow() { DType::Int32 } else { DType::Int64 });
         let nentries = self.nentries as u64;
         let shape: Vec<u8> = [self.nrows as i64, self.ncolumns].iter().flat_map(|n| n.to_le_bytes()).collect();
         let csr = Element { kind: ElementKind::ByteString(3), big_endian: false };
         let grown = [("indices", INDICES, indices, nentries), ("indptr", INDPTR, number(DType::Int64), self.nrows + 1)];
-        for (name, array, element, length) in grown.into_iter().chain([("data", DATA, number(self.encoder.dtype.clone()), nentries)]) {
+        for (name, array, element, length) in grown.into_iter().chain([("data", DATA, number(self.dtype.clone()), nentries)]) {
             member(&mut archive, name, element, vec![length], Body::Spooled(&mut self.spool, array))?;
         }
         member(&mut archive, "format", csr, Vec::new(), Body::Bytes(b"csr"))?;
         member(&mut archive, "shape", number(DType::Int64), vec![2], Body::Bytes(&shape))?;
-        archive.finish("")?;
-        out.flush().map_err(Error::output)
+        archive.finish("")
     }
 }
 

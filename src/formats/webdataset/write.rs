@@ -4,6 +4,7 @@
 use super::names::{KEY, MemberKind, is_about_archive, is_integer, is_json, of_extension, split};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
+use crate::formats::appending::{Append, appending};
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::formats::json_members::JsonTexts;
 use crate::options::Options;
@@ -35,9 +36,8 @@ struct EncodedMembers {
     last_key: String,
 }
 
-struct ArchiveWriter {
-    encoder: Arc<MemberEncoder>,
-    out: Box<dyn Write + Send>,
+/// Appends members to an archive.
+struct Archive {
     last_key: Option<String>,
 }
 
@@ -83,7 +83,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
         }
     }
     let encoder = Arc::new(MemberEncoder { schema: schema.clone(), key, omit_null: options.omit_null });
-    Ok(Box::new(ArchiveWriter { encoder, out: Box::new(std::io::sink()), last_key: None }))
+    Ok(appending(encoder, Archive { last_key: None }))
 }
 
 /// How the values of a column are written.
@@ -216,18 +216,10 @@ fn put_block(mut header: Header, contents: &[u8], out: &mut Vec<u8>) {
     out.resize(out.len().next_multiple_of(BLOCK), 0);
 }
 
-impl Writer for ArchiveWriter {
-    fn encoder(&self) -> Arc<dyn Encode> {
-        self.encoder.clone()
-    }
+impl Append for Archive {
+    type Piece = EncodedMembers;
 
-    fn begin(&mut self, out: Box<dyn Write + Send>) -> Result<()> {
-        self.out = out;
-        Ok(())
-    }
-
-    fn write(&mut self, encoded: Encoded) -> Result<()> {
-        let members = encoded.downcast::<EncodedMembers>().map_err(|_| Error::internal("no members to write"))?;
+    fn append(&mut self, members: EncodedMembers, out: &mut dyn Write) -> Result<()> {
         if members.bytes.is_empty() {
             return Ok(());
         }
@@ -235,10 +227,10 @@ impl Writer for ArchiveWriter {
             return Err(same_key(&members.first_key).in_field(KEY));
         }
         self.last_key = Some(members.last_key);
-        self.out.write_all(&members.bytes).map_err(Error::output)
+        out.write_all(&members.bytes).map_err(Error::output)
     }
 
-    fn finish(&mut self) -> Result<()> {
-        self.out.write_all(&[0; 2 * BLOCK]).and_then(|()| self.out.flush()).map_err(Error::output)
+    fn end(&mut self, out: &mut dyn Write) -> Result<()> {
+        out.write_all(&[0; 2 * BLOCK]).map_err(Error::output)
     }
 }

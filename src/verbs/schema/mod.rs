@@ -132,7 +132,7 @@ impl Report for Printed {
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> Result<Verdict> {
-        out.write_all(self.text.as_bytes()).map_err(|e| Error::io("output", "cannot write", &e))?;
+        out.write_all(self.text.as_bytes()).map_err(Error::output)?;
         Ok(Verdict::Good)
     }
 }

@@ -35,10 +35,11 @@ impl Map for CountInChunk {
         let keys = key_columns(&self.keys, &chunk)?;
         let (mut distinct, counts) = match recurring(&keys, &self.options)? {
             None => (keys, vec![1; chunk.nrows]),
-            Some(found) => {
-                let mut counts = vec![0; found.fresh.len()];
+            Some((found, mut table)) => {
+                let mut counts = vec![0; table.len()];
                 found.numbers.iter().for_each(|number| counts[*number as usize] += 1);
-                (keys.gather(&found.fresh)?, counts)
+                // A table of no records has no part.
+                (table.take_parts().pop().unwrap_or(keys), counts)
             }
         };
         distinct.columns.push(Tensor::Leaf(Arc::new(Int64Array::from(counts))));
@@ -57,7 +58,7 @@ impl Map for FirstInChunk {
             None => recurring(&chunk, &self.options)?,
         };
         match found {
-            Some(found) if found.fresh.len() < chunk.nrows => chunk.gather(&found.fresh),
+            Some((found, _)) if found.fresh.len() < chunk.nrows => chunk.gather(&found.fresh),
             _ => Ok(chunk),
         }
     }
@@ -67,10 +68,13 @@ impl Map for FirstInChunk {
     }
 }
 
-/// The distinct keys, unless most occur once.
-fn recurring(keys: &Chunk, options: &Options) -> Result<Option<ChunkKeys>> {
-    let distinct = |keys: &Chunk| KeyTable::unlimited(options).insert(keys);
-    if keys.nrows > 2 * SAMPLE && distinct(&keys.slice(0, SAMPLE))?.fresh.len() > SAMPLE / 2 {
+/// The keys of the records and the table of the distinct ones, unless most occur once.
+fn recurring(keys: &Chunk, options: &Options) -> Result<Option<(ChunkKeys, KeyTable)>> {
+    let distinct = |keys: &Chunk| {
+        let mut table = KeyTable::unlimited(options);
+        Ok((table.insert(keys)?, table))
+    };
+    if keys.nrows > 2 * SAMPLE && distinct(&keys.slice(0, SAMPLE))?.1.len() > SAMPLE / 2 {
         return Ok(None);
     }
     distinct(keys).map(Some)

@@ -83,7 +83,7 @@ impl Report for Shown {
                 let value = tensor::text(column, &field.ty, row).map_err(|e| e.in_field(path::quoted(&field.name)))?;
                 text.push_str(&format!("{}: {value}\n", one_line(&path::quoted(&field.name))));
             }
-            out.write_all(printable(&text).as_bytes()).map_err(|e| Error::io("output", "cannot write", &e))?;
+            out.write_all(printable(&text).as_bytes()).map_err(Error::output)?;
             self.any = true;
             self.left -= 1;
         }

@@ -12,7 +12,7 @@ use super::json::{self, FEATURES, INFO};
 use super::labels::{Labels, file_name};
 use crate::error::{Error, Kind, Result};
 use crate::formats::examples::serialize::Serializer;
-use crate::formats::examples::write::TfRecordWriter;
+use crate::formats::examples::write::writer_of;
 use crate::formats::format::{Directory, Shard, Writer};
 use crate::options::{Compression, Options};
 use crate::schema::Schema;
@@ -40,7 +40,7 @@ pub fn writer(schema: &Arc<Schema>, options: &Options) -> Result<Box<dyn Writer>
     if let Some(output) = &options.output {
         check_existing(Path::new(output), &plan)?;
     }
-    Ok(Box::new(TfRecordWriter::of(Serializer::Features(Box::new(move |chunk| flatten::flatten(&plan, &schema, chunk))))))
+    Ok(writer_of(Serializer::Features(Box::new(move |chunk| flatten::flatten(&plan, &schema, chunk)))))
 }
 
 /// The files of a dataset.
