@@ -137,10 +137,26 @@ fn stack(call: &mut Call, ragged: bool) -> ExprResult<OperandKind> {
     let ty = Type { dims: dims.clone(), ..args[0].ty.clone() };
     call.one(ty, move |a| {
         let tensors = args.iter().map(|arg| arg.of(a)).collect::<Result<Vec<_>>>()?;
-        let out = join::stack(&tensors.iter().map(std::convert::AsRef::as_ref).collect::<Vec<_>>(), axis)?;
+        let tensors: Vec<&Tensor> = tensors.iter().map(std::convert::AsRef::as_ref).collect();
+        let out = join::stack(&tensors, axis)?;
         check_uniform(&out, &dims)?;
-        Ok(out)
+        with_sizes(out, &dims, || {
+            let mut sizes = largest_sizes(&tensors, &args, a.nrows)?;
+            sizes.insert(axis, vec![args.len(); a.nrows]);
+            Ok(sizes)
+        })
     })
+}
+
+/// The largest size of every axis among the tensors, for each record: `[rank][nrecords]`.
+fn largest_sizes(tensors: &[&Tensor], args: &[Arg], nrecords: usize) -> Result<Vec<Vec<usize>>> {
+    let mut largest = vec![vec![0; nrecords]; args.first().map_or(0, Arg::rank)];
+    for (tensor, arg) in tensors.iter().zip(args) {
+        for (largest, own) in largest.iter_mut().zip(bounding_known(tensor, &arg.ty.dims)?) {
+            largest.iter_mut().zip(own).for_each(|(n, own)| *n = own.max(*n));
+        }
+    }
+    Ok(largest)
 }
 
 fn split(call: &mut Call) -> ExprResult<OperandKind> {
@@ -193,13 +209,15 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
                 }
             }
         }
+        let size = |part: usize, record: usize, all: usize| sizes.row(record, all).ok().and_then(|row| row.get(part).copied());
         (0..parts.len())
             .map(|part| {
                 let first = |row: usize| if part == 0 { 0 } else { ends[part - 1].get(row).copied().unwrap_or(0) };
                 let end = |row: usize| ends[part].get(row).copied().unwrap_or(0);
                 let of_row = |row: usize| Slice { start: Some(first(row) as i64), stop: Some(end(row) as i64), step: 1 };
                 let out = slice::cut(list, |partition, values| slice::rows(partition, values, of_row))?;
-                tensor.map_below(axis, &mut |_| Ok(out.clone()))
+                let out = tensor.map_below(axis, &mut |_| Ok(out.clone()))?;
+                out.with_sizes_cut(&tensor, axis, &|record, all| size(part, record, all).unwrap_or(0))
             })
             .collect()
     })
@@ -335,10 +353,11 @@ fn unstack(call: &mut Call) -> ExprResult<OperandKind> {
         let tensor = x.of(args)?;
         (0..known as i64)
             .map(|i| {
-                tensor.map_below(axis, &mut |t| {
+                let out = tensor.map_below(axis, &mut |t| {
                     let list = t.as_list()?;
                     slice::items(list.partition(), list.values(), |_| i).map_err(|(row, e)| e.at_row(record_of(&tensor, axis, row)))
-                })
+                })?;
+                out.with_axis_removed(&tensor, axis)
             })
             .collect()
     })
