@@ -9,7 +9,7 @@ use crate::expr::eval::Args;
 use crate::expr::kernels::join;
 use crate::expr::kernels::level::{bounding_known, check_uniform, merged, record_of, with_sizes};
 use crate::expr::kernels::slice::{self, Slice};
-use crate::expr::operand::OperandKind;
+use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::types::{self, last_ragged, outermost_uniform};
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::Tensor;
@@ -24,7 +24,7 @@ pub static FUNCTIONS: &[Function] = &[
             ("concat([[[3]], [[4, 5], []]], axis=0)", "[[3], [4, 5], []]")
         ],
         |c| {
-            let args = items(c, 0)?;
+            let args = items_or_one(c, 0)?;
             let axis = c.int(1)?;
             concat(c, args, axis, false)
         }
@@ -59,8 +59,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// The tensors of a list, with one dtype. A single tensor whose first axis has a known size counts as a list of its
-/// items.
+/// The tensors of a list, with one dtype.
 ///
 /// # Errors
 /// Not a list, an empty list, or tensors without a common dtype.
@@ -73,6 +72,14 @@ pub fn items(call: &mut Call, i: usize) -> ExprResult<Vec<Arg>> {
     }
     let nodes = alike(&list, &call.name, call.text())?;
     Ok(nodes.into_iter().map(|node| call.carry(node)).collect())
+}
+
+/// The tensors of a list; a tensor that is not in a list is the only one, as in TensorFlow.
+fn items_or_one(call: &mut Call, i: usize) -> ExprResult<Vec<Arg>> {
+    match call.operand(i)? {
+        Operand { kind: OperandKind::Tensor(node), .. } if node.ty.rank() > 0 => Ok(vec![call.moved_nested(i)?]),
+        _ => items(call, i),
+    }
 }
 
 /// The common rank of all tensors.
@@ -123,7 +130,7 @@ pub fn concat(call: &mut Call, args: Vec<Arg>, axis: i64, ragged: bool) -> ExprR
 }
 
 fn stack(call: &mut Call, ragged: bool) -> ExprResult<OperandKind> {
-    let args = items(call, 0)?;
+    let args = if ragged { items_or_one(call, 0)? } else { items(call, 0)? };
     let rank = one_rank(call, &args)?;
     let axis = call.optional_int(1)?.unwrap_or(0);
     let axis = call.axis(1, axis, rank + 1)?;
