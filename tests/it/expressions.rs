@@ -246,6 +246,7 @@ const EXPRESSIONS: &[&str] = &[
     "sequence_scatter(zeros([len(x), 9], int64), x, x)",
     "recursive_sequence_lengths(x)",
     "lod(x)",
+    "sequence_erase(x, [0, 2])",
 ];
 
 const PARTS: &[&str] = &[

@@ -127,6 +127,7 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Sequence expansion", functions: sequence::expand::FUNCTIONS, grows: true },
     Family { title: "Sequence padding", functions: sequence::pad::FUNCTIONS, grows: true },
     Family { title: "Sequence rearrangement", functions: sequence::rearrange::FUNCTIONS, grows: false },
+    Family { title: "Sequence tokens", functions: sequence::erase::FUNCTIONS, grows: false },
     Family { title: "Sequence scatter", functions: sequence::scatter::FUNCTIONS, grows: false },
     Family { title: "Strings", functions: strings::letters::FUNCTIONS, grows: false },
     Family { title: "String joining and splitting", functions: strings::join::FUNCTIONS, grows: false },
