@@ -136,6 +136,7 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "String and number conversions", functions: strings::number::FUNCTIONS, grows: false },
     Family { title: "Unicode", functions: strings::unicode::FUNCTIONS, grows: false },
     Family { title: "String hashing", functions: strings::hash::FUNCTIONS, grows: false },
+    Family { title: "Fingerprints", functions: strings::fingerprint::FUNCTIONS, grows: false },
     Family { title: "Base64", functions: strings::base64::FUNCTIONS, grows: false },
     Family { title: "String formatting", functions: strings::format::FUNCTIONS, grows: false },
     Family { title: "Decompression", functions: strings::compressed::FUNCTIONS, grows: true },
