@@ -63,6 +63,7 @@ mod matrix;
 mod nulls;
 mod partitions;
 mod random;
+mod raw;
 mod reduce;
 mod repeat;
 mod scatter;
@@ -243,6 +244,7 @@ pub fn all() -> impl Iterator<Item = &'static Function> + Clone {
 pub fn find(name: &str) -> Option<&'static Function> {
     let short = name.strip_prefix("tf.").unwrap_or(name);
     let short = short.strip_prefix("compat.v1.").unwrap_or(short);
+    let short = short.strip_prefix("raw_ops.").and_then(raw::function_of).unwrap_or(short);
     let found = BY_NAME.get(name).or_else(|| BY_NAME.get(short));
     found.or_else(|| BY_NAME.get(method(short)?)).copied()
 }
