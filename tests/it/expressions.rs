@@ -247,6 +247,8 @@ const EXPRESSIONS: &[&str] = &[
     "recursive_sequence_lengths(x)",
     "lod(x)",
     "sequence_erase(x, [0, 2])",
+    "foldl(lambda all, row: all * 3 + reduce_sum(row), x, 0)",
+    "scan(lambda all, row: all * 3 + reduce_sum(row), x, 0, reverse=True)",
 ];
 
 const PARTS: &[&str] = &[

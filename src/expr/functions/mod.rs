@@ -64,6 +64,7 @@ mod nulls;
 mod partitions;
 mod random;
 mod raw;
+mod recurrences;
 mod reduce;
 mod repeat;
 mod scatter;
@@ -120,6 +121,7 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Random numbers", functions: random::FUNCTIONS, grows: true },
     Family { title: "Softmax and cumulative operations", functions: lines::FUNCTIONS, grows: false },
     Family { title: "Higher-order functions", functions: higher::FUNCTIONS, grows: true },
+    Family { title: "Recurrences", functions: recurrences::FUNCTIONS, grows: true },
     Family { title: "Nulls", functions: nulls::FUNCTIONS, grows: false },
     Family { title: "Segments", functions: segments::FUNCTIONS, grows: true },
     Family { title: "Feature crosses", functions: cross::FUNCTIONS, grows: true },
