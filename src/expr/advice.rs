@@ -154,7 +154,13 @@ const KNOWN: &[(&[&str], &[&str])] = &[
         ],
         &["images are read as bytes; tatter does not decode them"],
     ),
-    (&["while_loop", "scan"], &["expressions have no loops: an operation applies to all values at once"]),
+    (
+        &["while_loop"],
+        &[
+            "expressions have no loops: an operation applies to all values at once",
+            "for a result that depends on the one before: scan(lambda a, x: a * 0.9 + x, xs, 0.0)",
+        ],
+    ),
     (&["py_function", "numpy_function", "io.read_file"], &["expressions cannot read files or run code"]),
     (&["row_number", "rownum", "rowid"], &["to number the records, use the verb enumerate"]),
     (

@@ -5,6 +5,7 @@
 
 use super::error::text_at;
 use super::span::{Span, name_text, underlined};
+use super::steps::Steps;
 use crate::error::{Error, Result};
 use crate::printable::shell_quoted;
 use crate::schema::facts::Storage;
@@ -48,7 +49,7 @@ pub struct Frame {
 
 impl Frame {
     /// A frame of some rows, each as often as it is listed, with only these slots.
-    fn gathered(&self, rows: &[usize], used: &[usize], keys: Option<Value>) -> Result<Frame> {
+    pub(super) fn gathered(&self, rows: &[usize], used: &[usize], keys: Option<Value>) -> Result<Frame> {
         let mut slots = vec![None; self.slots.len()];
         for slot in used {
             slots[*slot] = self.slots.get(*slot).and_then(Option::as_ref).map(|v| v.gather(rows)).transpose()?;
@@ -101,6 +102,8 @@ pub enum NodeKind {
     Param(Param),
     /// One of the results of a function applied to the items of a tensor.
     Each(Arc<Each>, usize),
+    /// One of the results of a function applied to the items of a tensor one after the other.
+    Steps(Arc<Steps>, usize),
     /// Rejects nulls other than those allowed.
     NotNull { of: Box<Node>, name: Arc<str>, allowed: AllowedNulls },
 }
@@ -251,6 +254,7 @@ impl Node {
             NodeKind::Field { of, .. } | NodeKind::NotNull { of, .. } => of.is_constant(),
             NodeKind::Param(_) => false,
             NodeKind::Each(each, _) => each.constant,
+            NodeKind::Steps(steps, _) => steps.is_constant(),
             NodeKind::Call(call, _) => call.is_constant(),
             NodeKind::Logic { left, right, .. } => left.is_constant() && right.is_constant(),
         }
@@ -278,6 +282,7 @@ impl Node {
             NodeKind::Field { of, .. } | NodeKind::NotNull { of, .. } => of.visit(visit),
             NodeKind::Call(call, _) => call.args.iter().for_each(|arg| arg.visit(visit)),
             NodeKind::Each(each, _) => each.over.iter().chain(&each.results).for_each(|node| node.visit(visit)),
+            NodeKind::Steps(steps, _) => steps.nodes().for_each(|node| node.visit(visit)),
             NodeKind::Logic { left, right, .. } => {
                 left.visit(visit);
                 right.visit(visit);
@@ -313,6 +318,7 @@ impl Node {
                 found.map(|(_, value)| value.clone()).ok_or_else(|| Error::internal("a parameter outside its function"))
             }
             NodeKind::Each(each, which) => each.eval(frame, *which),
+            NodeKind::Steps(steps, which) => steps.eval(frame, *which),
             NodeKind::Logic { and, left, right } => logic(*and, left, right, frame),
             NodeKind::NotNull { of, name, allowed } => {
                 let value = of.eval(frame)?;
@@ -491,21 +497,7 @@ impl CallNode {
 impl Each {
     /// Computes `results` from `params` for each item of axis 0 of the tensors `over`.
     pub fn new(over: Vec<Node>, params: Vec<Param>, results: Vec<Node>) -> Each {
-        let (mut bound, mut free) = (params.clone(), false);
-        for result in &results {
-            result.visit(&mut |node| {
-                if let NodeKind::Each(each, _) = &node.kind {
-                    bound.extend(each.params.iter().cloned());
-                }
-            });
-        }
-        for result in &results {
-            result.visit(&mut |node| match &node.kind {
-                NodeKind::Param(param) => free |= !bound.iter().any(|p| p.is(param)),
-                NodeKind::Keys => free = true,
-                _ => {}
-            });
-        }
+        let free = depends_on_records(&results, &params);
         let slots = slots_of(&results);
         let constant = slots.is_empty() && !free && over.iter().all(Node::is_constant);
         Each { over, params, results, slots, constant }
@@ -513,20 +505,8 @@ impl Each {
 
     fn eval(&self, frame: &Frame, which: usize) -> Result<Value> {
         let nrows = if self.constant { 1 } else { frame.nrows };
-        let (mut rows, mut params): (Option<RowPartition>, _) = (None, Vec::with_capacity(self.params.len()));
-        for (node, param) in self.over.iter().zip(&self.params) {
-            let tensor = node.eval(frame)?.full(nrows)?.into_owned();
-            let list = tensor.as_list()?;
-            if let Some(first) = &rows
-                && let Some(row) = first.first_difference(list.partition())
-            {
-                let (a, b) = (first.row_length(row), list.partition().row_length(row));
-                return Err(Error::data(format!("the tensors differ in length: {a} and {b} items")).at_row(row));
-            }
-            rows = Some(list.partition().clone());
-            params.push((param.clone(), Value::column(list.values().clone())));
-        }
-        let rows = rows.ok_or_else(|| Error::internal("a function applied to no tensor"))?;
+        let (rows, items) = items_of(&self.over, frame, nrows)?;
+        let mut params = self.params.iter().cloned().zip(items.into_iter().map(Value::column)).collect();
         let owners: Vec<usize> = (0..rows.nrows()).flat_map(|row| std::iter::repeat_n(row, rows.row_length(row))).collect();
         let keys = frame.keys.as_ref().map(|keys| keys_of_items(keys, &rows)).transpose()?;
         let mut inner = frame.gathered(&owners, &self.slots, keys)?;
@@ -539,6 +519,45 @@ impl Each {
         let tensor = Tensor::list(rows, value.full(inner.nrows)?.into_owned(), None)?;
         Ok(Value { tensor, constant: self.constant })
     }
+}
+
+/// The items of tensors along axis 0, which must be equally many, and their partition by record.
+pub(super) fn items_of(over: &[Node], frame: &Frame, nrows: usize) -> Result<(RowPartition, Vec<Tensor>)> {
+    let (mut rows, mut items): (Option<RowPartition>, _) = (None, Vec::with_capacity(over.len()));
+    for node in over {
+        let tensor = node.eval(frame)?.full(nrows)?.into_owned();
+        let list = tensor.as_list()?;
+        if let Some(first) = &rows
+            && let Some(row) = first.first_difference(list.partition())
+        {
+            let (a, b) = (first.row_length(row), list.partition().row_length(row));
+            return Err(Error::data(format!("the tensors differ in length: {a} and {b} items")).at_row(row));
+        }
+        rows = Some(list.partition().clone());
+        items.push(list.values().clone());
+    }
+    Ok((rows.ok_or_else(|| Error::internal("a function applied to no tensor"))?, items))
+}
+
+/// Whether the results of a function with these parameters depend on the record in other ways: by parameters of functions
+/// around it, or by random numbers.
+pub(super) fn depends_on_records(results: &[Node], params: &[Param]) -> bool {
+    let (mut bound, mut free) = (params.to_vec(), false);
+    for result in results {
+        result.visit(&mut |node| match &node.kind {
+            NodeKind::Each(each, _) => bound.extend(each.params.iter().cloned()),
+            NodeKind::Steps(steps, _) => bound.extend(steps.params().iter().cloned()),
+            _ => {}
+        });
+    }
+    for result in results {
+        result.visit(&mut |node| match &node.kind {
+            NodeKind::Param(param) => free |= !bound.iter().any(|p| p.is(param)),
+            NodeKind::Keys => free = true,
+            _ => {}
+        });
+    }
+    free
 }
 
 /// The slots that expressions use, in ascending order.
@@ -556,13 +575,18 @@ pub(super) fn slots_of(nodes: &[Node]) -> Vec<usize> {
     slots
 }
 
+/// The key of the item at `index` of a record with this key.
+pub(super) fn key_of_item(key: u64, index: usize) -> u64 {
+    key.wrapping_add((index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+}
+
 /// Derives a distinct key for each item of each record.
 fn keys_of_items(keys: &Value, rows: &RowPartition) -> Result<Value> {
     let keys = keys.full(rows.nrows())?;
     let keys = keys.as_leaf()?.as_primitive_opt::<UInt64Type>().ok_or_else(|| Error::internal("keys of another type"))?;
     let items = (0..rows.nrows()).flat_map(|row| {
         let key = keys.value(row);
-        (1..=rows.row_length(row) as u64).map(move |i| key.wrapping_add(i.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
+        (0..rows.row_length(row)).map(move |i| key_of_item(key, i))
     });
     Ok(Value::column(Tensor::Leaf(Arc::new(UInt64Array::from_iter_values(items)))))
 }
@@ -576,7 +600,7 @@ fn of_numbers(node: &Node) -> bool {
             NodeKind::Call(..) | NodeKind::Logic { .. } | NodeKind::Field { .. } => {
                 node.ty.rank() == 0 && node.ty.dtype().is_some_and(|dtype| dtype.is_number() || *dtype == DType::Bool)
             }
-            NodeKind::Keys | NodeKind::Each(..) => false,
+            NodeKind::Keys | NodeKind::Each(..) | NodeKind::Steps(..) => false,
         }
     });
     simple

@@ -55,6 +55,7 @@ mod python;
 mod scalar;
 mod span;
 mod sql;
+mod steps;
 mod syntax;
 #[cfg(test)]
 mod tests;

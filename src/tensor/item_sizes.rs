@@ -13,6 +13,10 @@ use super::{List, RowPartition, Tensor, row_of};
 use crate::error::Result;
 use std::sync::Arc;
 
+/// Stores the new sizes of the axes below a row of a list: given the row of the outermost axis, the position of the changed axis
+/// among those below, and the list as it was with its row.
+type ChangedSizes<'a> = &'a dyn Fn(usize, usize, &List, usize, &mut [usize]);
+
 impl List {
     /// The sizes of the axes below an item of row `row`, as many as `out` has: those of the first item or, if there is
     /// none, those it would have; 0 if they are not known. O(axes).
@@ -104,23 +108,57 @@ impl Tensor {
     /// # Errors
     /// A tensor with fewer axes.
     pub fn with_sizes_cut(self, old: &Tensor, axis: usize, resized: &dyn Fn(usize, usize) -> usize) -> Result<Tensor> {
-        let owners = RowPartition::uniform(1, self.nrows())?;
-        self.cut_below(old, axis, &owners, resized)
+        self.with_changed_axis(old, axis, &|owner, at, was, row, out| {
+            was.item_sizes(row, out);
+            if let Some(size) = out.get_mut(at) {
+                *size = resized(owner, *size);
+            }
+        })
     }
 
-    fn cut_below(self, old: &Tensor, axis: usize, owners: &RowPartition, resized: &dyn Fn(usize, usize) -> usize) -> Result<Tensor> {
+    /// This tensor, which is `old` with a new axis `axis` of that size: rows above it without items store the sizes that those of
+    /// `old` do, and that of the axis. O(rows), or O(axis) if `old` stores none.
+    ///
+    /// # Errors
+    /// A tensor with fewer axes.
+    pub fn with_axis_inserted(self, old: &Tensor, axis: usize, size: usize) -> Result<Tensor> {
+        self.with_changed_axis(old, axis, &|_, at, was, row, out| {
+            let Some(others) = out.len().checked_sub(1).filter(|others| at <= *others) else { return };
+            was.item_sizes(row, &mut out[..others]);
+            out[at..].rotate_right(1);
+            out[at] = size;
+        })
+    }
+
+    /// This tensor, which is `old` without its axis `axis`: rows above it without items store the other sizes that those of `old` do.
+    /// O(rows), or O(axis) if `old` stores none.
+    ///
+    /// # Errors
+    /// A tensor with fewer axes.
+    pub fn with_axis_removed(self, old: &Tensor, axis: usize) -> Result<Tensor> {
+        self.with_changed_axis(old, axis, &|_, at, was, row, out| {
+            let mut all = vec![0; out.len() + 1];
+            was.item_sizes(row, &mut all);
+            let kept = all.into_iter().enumerate().filter(|(i, _)| *i != at);
+            out.iter_mut().zip(kept).for_each(|(out, (_, size))| *out = size);
+        })
+    }
+
+    /// This tensor, whose axis `axis` differs from that of `old`: the rows above it without items, if those of `old` store sizes,
+    /// store what `sizes` makes of them.
+    fn with_changed_axis(self, old: &Tensor, axis: usize, sizes: ChangedSizes) -> Result<Tensor> {
+        let owners = RowPartition::uniform(1, self.nrows())?;
+        self.changed_below(old, axis, &owners, sizes)
+    }
+
+    fn changed_below(self, old: &Tensor, axis: usize, owners: &RowPartition, sizes: ChangedSizes) -> Result<Tensor> {
         let (Tensor::List(list), Tensor::List(was), 1..) = (&self, old, axis) else { return Ok(self) };
         let (partition, validity) = (list.partition().clone(), list.validity().cloned());
         let remembers = was.partition().items().is_some();
         let inner = if axis > 1 { owners.merge(&partition) } else { owners.clone() };
-        let values = list.values().clone().cut_below(was.values(), axis - 1, &inner, resized)?;
+        let values = list.values().clone().changed_below(was.values(), axis - 1, &inner, sizes)?;
         let partition = if remembers {
-            partition.with_item_sizes(&values, |row, out| {
-                was.item_sizes(row, out);
-                if let Some(size) = out.get_mut(axis - 1) {
-                    *size = resized(row_of(owners, row), *size);
-                }
-            })
+            partition.with_item_sizes(&values, |row, out| sizes(row_of(owners, row), axis - 1, was, row, out))
         } else {
             partition
         };

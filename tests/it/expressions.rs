@@ -246,6 +246,9 @@ const EXPRESSIONS: &[&str] = &[
     "sequence_scatter(zeros([len(x), 9], int64), x, x)",
     "recursive_sequence_lengths(x)",
     "lod(x)",
+    "sequence_erase(x, [0, 2])",
+    "foldl(lambda all, row: all * 3 + reduce_sum(row), x, 0)",
+    "scan(lambda all, row: all * 3 + reduce_sum(row), x, 0, reverse=True)",
 ];
 
 const PARTS: &[&str] = &[

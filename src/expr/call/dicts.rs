@@ -72,11 +72,20 @@ pub fn same_keys<'a>(names: &[String], mut dicts: impl Iterator<Item = (&'a [(Op
 /// The name is not an identifier.
 pub fn key_name(key: &Operand) -> ExprResult<String> {
     let name = key_text(key)?;
+    check_name(name).map_err(|e| e.or_at(key.span.clone()))?;
+    Ok(name.to_owned())
+}
+
+/// Checks the name of a new field of a structure.
+///
+/// # Errors
+/// The name is not an identifier.
+pub fn check_name(name: &str) -> ExprResult<()> {
     let mut letters = name.chars();
     if letters.next().is_some_and(|c| c.is_ascii_alphabetic()) && letters.all(|c| c.is_ascii_alphanumeric() || c == '_') {
-        return Ok(name.to_owned());
+        return Ok(());
     }
-    Err(ExprError::at(key.span.clone(), format!("{name:?} is not a valid field name: use letters, digits and _")))
+    Err(ExprError::new(format!("{name:?} is not a valid field name: use letters, digits and _, starting with a letter")))
 }
 
 /// A field name that can be any text.

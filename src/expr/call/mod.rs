@@ -30,7 +30,7 @@ pub use coerce::{
     NULLS, alike, as_node, cast_node, common, common_moved, computable, index_node, moved, moved_node, not_null, present, strict,
     strict_node, valueless,
 };
-pub use dicts::{key_name, key_text, same_keys};
+pub use dicts::{check_name, key_name, key_text, same_keys};
 pub use fold::fold;
 pub use function::{Function, Meaning};
 pub use integer::{Integer, Integers};

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::{Args, Node};
 use crate::expr::fields::{field_of, unknown_in};
-use crate::expr::kernels::level::{merged, record_of};
+use crate::expr::kernels::level::{expand, merged, record_of};
 use crate::expr::kernels::slice::{self, Slice};
 use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::span::Span;
@@ -32,7 +32,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 enum Key {
     Index { level: usize, index: Integer, item: Type },
-    Slice { level: usize, start: Option<Integer>, stop: Option<Integer>, step: i64 },
+    Slice { level: usize, bounds: Bounds },
     NewAxis { level: usize },
     Field { level: usize, position: usize },
 }
@@ -177,25 +177,21 @@ impl Axes {
     fn slice(&mut self, dim: Dim, key: &Operand, parts: &[Option<Operand>; 3], call: &mut Call) -> ExprResult<()> {
         self.leading = false;
         let [start, stop, step] = parts.each_ref().map(|part| number(call, part.as_ref(), &self.item));
-        let (start, stop) = (start?, stop?);
-        let step = match step? {
-            None => 1,
-            Some(Integer::Known(0)) => return Err(ExprError::at(key.span.clone(), "the step of a slice cannot be 0")),
-            Some(Integer::Known(step)) => step,
-            Some(Integer::Of(_)) => {
-                return Err(ExprError::at(key.span.clone(), "the step of a slice must be known before the first record is processed"));
-            }
-        };
-        if start.is_none() && stop.is_none() && step == 1 {
+        let bounds = Bounds { start: start?, stop: stop?, step: step? };
+        if bounds.step.as_ref().and_then(Integer::known) == Some(0) {
+            return Err(ExprError::at(key.span.clone(), ZERO_STEP));
+        }
+        let fixed = bounds.fixed();
+        if fixed == Some(Slice { start: None, stop: None, step: 1 }) {
             self.kept.push(dim);
             return Ok(());
         }
-        let size = match (dim.size, static_slice(&start, &stop, step)) {
+        let size = match (dim.size, fixed) {
             (Size::Known(n), Some(s)) => Size::Known(s.of_row(usize::try_from(n).unwrap_or(usize::MAX)).1 as u64),
             (Size::Known(_), None) => Size::Uniform,
             (other, _) => other,
         };
-        self.bound.push(Key::Slice { level: self.kept.len(), start, stop, step });
+        self.bound.push(Key::Slice { level: self.kept.len(), bounds });
         self.kept.push(Dim { size, label: None });
         Ok(())
     }
@@ -239,7 +235,7 @@ fn element(of: &Operand, items: &[Operand], keys: &[Operand]) -> ExprResult<Oper
         };
         let step = part(2)?.unwrap_or(1);
         if step == 0 {
-            return Err(ExprError::at(key.span.clone(), "the step of a slice cannot be 0"));
+            return Err(ExprError::at(key.span.clone(), ZERO_STEP));
         }
         let (first, count) = Slice { start: part(0)?, stop: part(1)?, step }.of_row(items.len());
         let chosen = (0..count).filter_map(|i| items.get((first as i64 + i as i64 * step) as usize).cloned()).collect();
@@ -312,35 +308,42 @@ fn number(call: &mut Call, item: Option<&Operand>, ty: &Type) -> ExprResult<Opti
     call.integer_of(item).map(Some)
 }
 
-fn static_slice(start: &Option<Integer>, stop: &Option<Integer>, step: i64) -> Option<Slice> {
-    let known = |n: &Option<Integer>| n.as_ref().map_or(Some(None), |n| n.known().map(Some));
-    Some(Slice { start: known(start)?, stop: known(stop)?, step })
+const ZERO_STEP: &str = "the step of a slice cannot be 0";
+
+/// The bounds and the step of a slice.
+#[derive(Clone, Debug)]
+struct Bounds {
+    start: Option<Integer>,
+    stop: Option<Integer>,
+    step: Option<Integer>,
 }
 
-/// The integers of a key for the rows of its level.
-struct AtRows {
-    numbers: Option<Integers>,
-    /// The record of each row, if the integers differ by record.
-    records: Vec<usize>,
+impl Bounds {
+    /// The slice, if it is the same for all records.
+    fn fixed(&self) -> Option<Slice> {
+        let known = |n: &Option<Integer>| n.as_ref().map_or(Some(None), |n| n.known().map(Some));
+        Some(Slice { start: known(&self.start)?, stop: known(&self.stop)?, step: known(&self.step)?.unwrap_or(1) })
+    }
+
+    /// The slice of each record. O(records).
+    fn of(&self, args: &Args) -> Result<Vec<Slice>> {
+        let numbers = |n: &Option<Integer>| n.as_ref().map(|n| n.of(args)).transpose();
+        let (start, stop, step) = (numbers(&self.start)?, numbers(&self.stop)?, numbers(&self.step)?);
+        let at = |numbers: &Option<Integers>, record: usize| numbers.as_ref().map(|n| n.at(record));
+        (0..args.nrows)
+            .map(|record| match at(&step, record).unwrap_or(1) {
+                0 => Err(Error::data(ZERO_STEP).at_row(record)),
+                step => Ok(Slice { start: at(&start, record), stop: at(&stop, record), step }),
+            })
+            .collect()
+    }
 }
 
-impl AtRows {
-    fn new(number: Option<&Integer>, args: &Args, owners: &RowPartition) -> Result<AtRows> {
-        let mut records = Vec::new();
-        if let Some(Integer::Of(_)) = number {
-            records.reserve(owners.nvals());
-            (0..owners.nrows()).for_each(|record| records.resize(owners.start(record + 1), record));
-        }
-        Ok(AtRows { numbers: number.map(|n| n.of(args)).transpose()?, records })
-    }
-
-    fn at(&self, row: usize) -> Option<i64> {
-        self.of_record(self.records.get(row).copied().unwrap_or(0))
-    }
-
-    fn of_record(&self, record: usize) -> Option<i64> {
-        self.numbers.as_ref().map(|n| n.at(record))
-    }
+/// The record of each row of a level.
+fn records_of(owners: &RowPartition) -> Vec<usize> {
+    let mut records = Vec::with_capacity(owners.nvals());
+    (0..owners.nrows()).for_each(|record| records.resize(owners.start(record + 1), record));
+    records
 }
 
 /// The item at `of_row` in each row; null, of type `item`, where the row is. An error has the row.
@@ -356,36 +359,33 @@ fn items(list: &List, item: &Type, of_row: &dyn Fn(usize) -> i64) -> Result<Tens
 impl Key {
     fn apply(&self, tensor: Tensor, args: &Args) -> Result<Tensor> {
         match self {
-            Key::NewAxis { level } => {
-                tensor.map_below(*level, &mut |t| Tensor::list(RowPartition::uniform(1, t.nrows())?, t.clone(), None))
-            }
+            Key::NewAxis { level } => expand(&tensor, *level),
             Key::Field { level, position } => tensor.map_below(*level, &mut |t| {
                 t.as_struct()?.fields().get(*position).cloned().ok_or_else(|| Error::internal("no such field"))
             }),
             Key::Index { level, index, item } => {
-                let owners = merged(&tensor, 0, *level)?;
-                let index = AtRows::new(Some(index), args, &owners)?;
-                tensor.map_below(*level, &mut |t| {
-                    items(t.as_list()?, item, &|row| index.at(row).unwrap_or(0))
-                        .map_err(|(row, e)| e.at_row(record_of(&tensor, *level, row)))
-                })
+                let records = if index.known().is_some() { Vec::new() } else { records_of(&merged(&tensor, 0, *level)?) };
+                let index = index.of(args)?;
+                let of_row = |row: usize| index.at(records.get(row).copied().unwrap_or(0));
+                let out = tensor.map_below(*level, &mut |t| {
+                    items(t.as_list()?, item, &of_row).map_err(|(row, e)| e.at_row(record_of(&tensor, *level, row)))
+                })?;
+                out.with_axis_removed(&tensor, *level)
             }
-            Key::Slice { level, start, stop, step } => {
-                if let Some(slice) = static_slice(start, stop, *step) {
+            Key::Slice { level, bounds } => {
+                if let Some(slice) = bounds.fixed() {
                     let out = tensor.map_below(*level, &mut |t| {
                         slice::cut(t.as_list()?, |partition, values| slice::each_row(partition, values, slice))
                     })?;
                     return out.with_sizes_cut(&tensor, *level, &|_, size| slice.of_row(size).1);
                 }
-                let owners = merged(&tensor, 0, *level)?;
-                let (start, stop) = (AtRows::new(start.as_ref(), args, &owners)?, AtRows::new(stop.as_ref(), args, &owners)?);
+                let (slices, records) = (bounds.of(args)?, records_of(&merged(&tensor, 0, *level)?));
+                let of_record = |record: usize| slices.get(record).copied().unwrap_or(Slice { start: None, stop: Some(0), step: 1 });
                 let out = tensor.map_below(*level, &mut |t| {
-                    let of_row = |row: usize| Slice { start: start.at(row), stop: stop.at(row), step: *step };
+                    let of_row = |row: usize| of_record(records.get(row).copied().unwrap_or(0));
                     slice::cut(t.as_list()?, |partition, values| slice::rows(partition, values, of_row))
                 })?;
-                out.with_sizes_cut(&tensor, *level, &|record, size| {
-                    Slice { start: start.of_record(record), stop: stop.of_record(record), step: *step }.of_row(size).1
-                })
+                out.with_sizes_cut(&tensor, *level, &|record, size| of_record(record).of_row(size).1)
             }
         }
     }

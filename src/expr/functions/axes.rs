@@ -84,7 +84,7 @@ fn squeeze(call: &mut Call) -> ExprResult<OperandKind> {
     call.one(ty, move |args| {
         axes.iter().try_fold(x.of(args)?.into_owned(), |tensor, axis| {
             let whole = tensor.clone();
-            tensor.map_below(*axis, &mut |t| {
+            let squeezed = tensor.map_below(*axis, &mut |t| {
                 let list = t.as_list()?;
                 let partition = list.partition();
                 match (0..partition.nrows()).find(|r| partition.row_length(*r) != 1) {
@@ -94,7 +94,8 @@ fn squeeze(call: &mut Call) -> ExprResult<OperandKind> {
                             .at_row(record_of(&whole, *axis, row)))
                     }
                 }
-            })
+            })?;
+            squeezed.with_axis_removed(&tensor, *axis)
         })
     })
 }

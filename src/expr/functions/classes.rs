@@ -79,6 +79,22 @@ pub static FUNCTIONS: &[Function] = &[
         }
     ),
     formula!(
+        ["nn.collapse_repeated"],
+        "labels, seq_length",
+        "Replace runs of equal labels in the first seq_length[i] of each row i by one; returns the rows, padded with 0, and their new lengths.",
+        [("nn.collapse_repeated([[1, 1, 2], [2, 2, 2]], [3, 2])[0]", "[[1, 2], [2, 0]]")],
+        |call| {
+            let ty = call.dense(call.operand(0)?, "for a ragged tensor: nn.collapse_repeated(x.to_tensor(), x.row_lengths())")?;
+            if ty.rank() != 2 {
+                return Err(call.error(format!("nn.collapse_repeated expects a matrix of labels, found {ty}")));
+            }
+            let first = "concat([cast(ones_like(labels[:, :1]), bool), labels[:, 1:] != labels[:, :-1]], 1)";
+            let kept = format!("{first} & tf.sequence_mask(seq_length, shape(identity(labels))[1])");
+            let rows = format!("ragged.boolean_mask(labels, {kept})");
+            Ok(format!("(to_tensor({rows}), cast(row_lengths({rows}), identity(seq_length).dtype))"))
+        }
+    ),
+    formula!(
         ["nn.bias_add"],
         "value|x, bias, data_format=None",
         "Add a vector along the last axis, or axis 1 with data_format=\"NCHW\".",

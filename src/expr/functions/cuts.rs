@@ -19,14 +19,14 @@ use std::sync::Arc;
 pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["slice"],
-        "input_|x, begin, size",
+        "input_|x|input, begin, size",
         "A block of a dense tensor: size items along each axis, starting at begin; a size of -1 takes all that remain.",
         [("slice([[1, 2, 3], [4, 5, 6]], [0, 1], [2, -1])", "[[2, 3], [5, 6]]")],
         block
     ),
     formula!(
         ["strided_slice"],
-        "input_|x, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0, var=None",
+        "input_|x|input, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0, var=None",
         "The subscript x[begin:end:strides]. Bit i of begin_mask, end_mask, ellipsis_mask, new_axis_mask or shrink_axis_mask makes key i \
          a slice without begin, a slice without end, `...`, None or an index, respectively.",
         [("strided_slice([[1, 2, 3], [4, 5, 6]], [0, 2], [2, 0], [1, -1])", "[[3, 2], [6, 5]]")],

@@ -12,7 +12,7 @@ use crate::schema::{DType, Dim, Literal, Size, Type};
 pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["pad"],
-        "tensor|x, paddings, mode=\"CONSTANT\", constant_values=0",
+        "tensor|x|input, paddings, mode=\"CONSTANT\", constant_values=0",
         "Pad each axis at the start and end with a constant, or with mirrored values (REFLECT, SYMMETRIC).",
         [("pad([1, 2], [[1, 2]])", "[0, 1, 2, 0, 0]"), ("pad([1, 2, 3], [[2, 0]], \"REFLECT\")", "[3, 2, 1, 2, 3]")],
         pad

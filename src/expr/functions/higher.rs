@@ -285,7 +285,7 @@ fn map_fn(call: &mut Call) -> ExprResult<OperandKind> {
 }
 
 /// The number of items in every tensor, and for each tensor a parameter for an item of it, and the item as an operand.
-fn items_of(over: &[Node], name: &str) -> ExprResult<(Dim, Vec<Param>, Vec<Operand>)> {
+pub(super) fn items_of(over: &[Node], name: &str) -> ExprResult<(Dim, Vec<Param>, Vec<Operand>)> {
     let first = over.first().and_then(|node| node.ty.dims.first());
     let mut rows = Dim::of(first.map_or(Size::Uniform, |d| d.size));
     let (mut params, mut items) = (Vec::with_capacity(over.len()), Vec::with_capacity(over.len()));

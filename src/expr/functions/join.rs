@@ -9,7 +9,7 @@ use crate::expr::eval::Args;
 use crate::expr::kernels::join;
 use crate::expr::kernels::level::{bounding_known, check_uniform, merged, record_of, with_sizes};
 use crate::expr::kernels::slice::{self, Slice};
-use crate::expr::operand::OperandKind;
+use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::types::{self, last_ragged, outermost_uniform};
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::Tensor;
@@ -24,7 +24,7 @@ pub static FUNCTIONS: &[Function] = &[
             ("concat([[[3]], [[4, 5], []]], axis=0)", "[[3], [4, 5], []]")
         ],
         |c| {
-            let args = items(c, 0)?;
+            let args = items_or_one(c, 0)?;
             let axis = c.int(1)?;
             concat(c, args, axis, false)
         }
@@ -59,8 +59,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// The tensors of a list, with one dtype. A single tensor whose first axis has a known size counts as a list of its
-/// items.
+/// The tensors of a list, with one dtype.
 ///
 /// # Errors
 /// Not a list, an empty list, or tensors without a common dtype.
@@ -73,6 +72,14 @@ pub fn items(call: &mut Call, i: usize) -> ExprResult<Vec<Arg>> {
     }
     let nodes = alike(&list, &call.name, call.text())?;
     Ok(nodes.into_iter().map(|node| call.carry(node)).collect())
+}
+
+/// The tensors of a list; a tensor that is not in a list is the only one, as in TensorFlow.
+fn items_or_one(call: &mut Call, i: usize) -> ExprResult<Vec<Arg>> {
+    match call.operand(i)? {
+        Operand { kind: OperandKind::Tensor(node), .. } if node.ty.rank() > 0 => Ok(vec![call.moved_nested(i)?]),
+        _ => items(call, i),
+    }
 }
 
 /// The common rank of all tensors.
@@ -123,7 +130,7 @@ pub fn concat(call: &mut Call, args: Vec<Arg>, axis: i64, ragged: bool) -> ExprR
 }
 
 fn stack(call: &mut Call, ragged: bool) -> ExprResult<OperandKind> {
-    let args = items(call, 0)?;
+    let args = if ragged { items_or_one(call, 0)? } else { items(call, 0)? };
     let rank = one_rank(call, &args)?;
     let axis = call.optional_int(1)?.unwrap_or(0);
     let axis = call.axis(1, axis, rank + 1)?;
@@ -137,10 +144,26 @@ fn stack(call: &mut Call, ragged: bool) -> ExprResult<OperandKind> {
     let ty = Type { dims: dims.clone(), ..args[0].ty.clone() };
     call.one(ty, move |a| {
         let tensors = args.iter().map(|arg| arg.of(a)).collect::<Result<Vec<_>>>()?;
-        let out = join::stack(&tensors.iter().map(std::convert::AsRef::as_ref).collect::<Vec<_>>(), axis)?;
+        let tensors: Vec<&Tensor> = tensors.iter().map(std::convert::AsRef::as_ref).collect();
+        let out = join::stack(&tensors, axis)?;
         check_uniform(&out, &dims)?;
-        Ok(out)
+        with_sizes(out, &dims, || {
+            let mut sizes = largest_sizes(&tensors, &args, a.nrows)?;
+            sizes.insert(axis, vec![args.len(); a.nrows]);
+            Ok(sizes)
+        })
     })
+}
+
+/// The largest size of every axis among the tensors, for each record: `[rank][nrecords]`.
+fn largest_sizes(tensors: &[&Tensor], args: &[Arg], nrecords: usize) -> Result<Vec<Vec<usize>>> {
+    let mut largest = vec![vec![0; nrecords]; args.first().map_or(0, Arg::rank)];
+    for (tensor, arg) in tensors.iter().zip(args) {
+        for (largest, own) in largest.iter_mut().zip(bounding_known(tensor, &arg.ty.dims)?) {
+            largest.iter_mut().zip(own).for_each(|(n, own)| *n = own.max(*n));
+        }
+    }
+    Ok(largest)
 }
 
 fn split(call: &mut Call) -> ExprResult<OperandKind> {
@@ -193,13 +216,15 @@ fn split(call: &mut Call) -> ExprResult<OperandKind> {
                 }
             }
         }
+        let size = |part: usize, record: usize, all: usize| sizes.row(record, all).ok().and_then(|row| row.get(part).copied());
         (0..parts.len())
             .map(|part| {
                 let first = |row: usize| if part == 0 { 0 } else { ends[part - 1].get(row).copied().unwrap_or(0) };
                 let end = |row: usize| ends[part].get(row).copied().unwrap_or(0);
                 let of_row = |row: usize| Slice { start: Some(first(row) as i64), stop: Some(end(row) as i64), step: 1 };
                 let out = slice::cut(list, |partition, values| slice::rows(partition, values, of_row))?;
-                tensor.map_below(axis, &mut |_| Ok(out.clone()))
+                let out = tensor.map_below(axis, &mut |_| Ok(out.clone()))?;
+                out.with_sizes_cut(&tensor, axis, &|record, all| size(part, record, all).unwrap_or(0))
             })
             .collect()
     })
@@ -335,10 +360,11 @@ fn unstack(call: &mut Call) -> ExprResult<OperandKind> {
         let tensor = x.of(args)?;
         (0..known as i64)
             .map(|i| {
-                tensor.map_below(axis, &mut |t| {
+                let out = tensor.map_below(axis, &mut |t| {
                     let list = t.as_list()?;
                     slice::items(list.partition(), list.values(), |_| i).map_err(|(row, e)| e.at_row(record_of(&tensor, axis, row)))
-                })
+                })?;
+                out.with_axis_removed(&tensor, axis)
             })
             .collect()
     })

@@ -63,6 +63,8 @@ mod matrix;
 mod nulls;
 mod partitions;
 mod random;
+mod raw;
+mod recurrences;
 mod reduce;
 mod repeat;
 mod scatter;
@@ -119,6 +121,7 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Random numbers", functions: random::FUNCTIONS, grows: true },
     Family { title: "Softmax and cumulative operations", functions: lines::FUNCTIONS, grows: false },
     Family { title: "Higher-order functions", functions: higher::FUNCTIONS, grows: true },
+    Family { title: "Recurrences", functions: recurrences::FUNCTIONS, grows: true },
     Family { title: "Nulls", functions: nulls::FUNCTIONS, grows: false },
     Family { title: "Segments", functions: segments::FUNCTIONS, grows: true },
     Family { title: "Feature crosses", functions: cross::FUNCTIONS, grows: true },
@@ -127,6 +130,7 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "Sequence expansion", functions: sequence::expand::FUNCTIONS, grows: true },
     Family { title: "Sequence padding", functions: sequence::pad::FUNCTIONS, grows: true },
     Family { title: "Sequence rearrangement", functions: sequence::rearrange::FUNCTIONS, grows: false },
+    Family { title: "Sequence tokens", functions: sequence::erase::FUNCTIONS, grows: false },
     Family { title: "Sequence scatter", functions: sequence::scatter::FUNCTIONS, grows: false },
     Family { title: "Strings", functions: strings::letters::FUNCTIONS, grows: false },
     Family { title: "String joining and splitting", functions: strings::join::FUNCTIONS, grows: false },
@@ -135,6 +139,7 @@ pub static FAMILIES: &[Family] = &[
     Family { title: "String and number conversions", functions: strings::number::FUNCTIONS, grows: false },
     Family { title: "Unicode", functions: strings::unicode::FUNCTIONS, grows: false },
     Family { title: "String hashing", functions: strings::hash::FUNCTIONS, grows: false },
+    Family { title: "Fingerprints", functions: strings::fingerprint::FUNCTIONS, grows: false },
     Family { title: "Base64", functions: strings::base64::FUNCTIONS, grows: false },
     Family { title: "String formatting", functions: strings::format::FUNCTIONS, grows: false },
     Family { title: "Decompression", functions: strings::compressed::FUNCTIONS, grows: true },
@@ -241,6 +246,7 @@ pub fn all() -> impl Iterator<Item = &'static Function> + Clone {
 pub fn find(name: &str) -> Option<&'static Function> {
     let short = name.strip_prefix("tf.").unwrap_or(name);
     let short = short.strip_prefix("compat.v1.").unwrap_or(short);
+    let short = short.strip_prefix("raw_ops.").and_then(raw::function_of).unwrap_or(short);
     let found = BY_NAME.get(name).or_else(|| BY_NAME.get(short));
     found.or_else(|| BY_NAME.get(method(short)?)).copied()
 }

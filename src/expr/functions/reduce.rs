@@ -24,49 +24,49 @@ use arrow_array::types::Float64Type;
 pub static FUNCTIONS: &[Function] = &[
     function!(
         ["reduce_sum", "math.reduce_sum"],
-        "input_tensor|x, axis|reduction_indices=None, keepdims|keep_dims=False",
+        "input_tensor|x|input, axis|reduction_indices=None, keepdims|keep_dims=False",
         "Sum over axes; over all axes by default.",
         [("reduce_sum([[3, 1], [], [2, 4, 5]], axis=1)", "[4, 0, 11]"), ("reduce_sum([[3, 1], [], [2, 4, 5]], axis=0)", "[5, 5, 5]")],
         |c| simple(c, "numbers", DType::is_number, |dense| Reduce::Sum { wide: dense, lone: dense })
     ),
     function!(
         ["reduce_prod", "math.reduce_prod"],
-        "input_tensor|x, axis|reduction_indices=None, keepdims|keep_dims=False",
+        "input_tensor|x|input, axis|reduction_indices=None, keepdims|keep_dims=False",
         "Product over axes.",
         [("reduce_prod([[3, 1], [], [2, 4, 5]], axis=1)", "[3, 1, 40]")],
         |c| simple(c, "numbers", DType::is_number, |_| Reduce::Product)
     ),
     function!(
         ["reduce_min", "math.reduce_min"],
-        "input_tensor|x, axis|reduction_indices=None, keepdims|keep_dims=False",
+        "input_tensor|x|input, axis|reduction_indices=None, keepdims|keep_dims=False",
         "Minimum over axes. If there are no values, the largest value of the dtype (infinity for floats), as in TensorFlow.",
         [("reduce_min([[3, 1], [2, 4, 5]], axis=1)", "[1, 2]")],
         |c| simple(c, "numbers", DType::is_number, |infinite| Reduce::Minimum { infinite, nan_stays: infinite })
     ),
     function!(
         ["reduce_max", "math.reduce_max"],
-        "input_tensor|x, axis|reduction_indices=None, keepdims|keep_dims=False",
+        "input_tensor|x|input, axis|reduction_indices=None, keepdims|keep_dims=False",
         "Maximum over axes. If there are no values, the smallest value of the dtype (-infinity for floats), as in TensorFlow.",
         [("reduce_max([[3, 1], [2, 4, 5]], axis=1)", "[3, 5]")],
         |c| simple(c, "numbers", DType::is_number, |infinite| Reduce::Maximum { infinite, nan_stays: infinite })
     ),
     function!(
         ["reduce_any", "math.reduce_any"],
-        "input_tensor|x, axis|reduction_indices=None, keepdims|keep_dims=False",
+        "input_tensor|x|input, axis|reduction_indices=None, keepdims|keep_dims=False",
         "Logical OR over axes: whether any value is true.",
         [("reduce_any([[True, False], []], axis=1)", "[true, false]")],
         |c| truth(c, Reduce::Any)
     ),
     function!(
         ["reduce_all", "math.reduce_all"],
-        "input_tensor|x, axis|reduction_indices=None, keepdims|keep_dims=False",
+        "input_tensor|x|input, axis|reduction_indices=None, keepdims|keep_dims=False",
         "Logical AND over axes: whether all values are true.",
         [("reduce_all([[True, False], []], axis=1)", "[false, true]")],
         |c| truth(c, Reduce::All)
     ),
     function!(
         ["reduce_mean", "math.reduce_mean"],
-        "input_tensor|x, axis|reduction_indices=None, keepdims|keep_dims=False",
+        "input_tensor|x|input, axis|reduction_indices=None, keepdims|keep_dims=False",
         "Mean over axes. The mean of integers in a list or dense tensor is an integer, as in TensorFlow; for a fractional mean, cast(x, float64) first.",
         [("reduce_mean([[3, 1], [2, 4, 6]], axis=1)", "[2.0, 4.0]"), ("reduce_mean([3.0, 2.0])", "2.5")],
         mean

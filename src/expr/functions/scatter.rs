@@ -38,7 +38,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     formula!(
         ["tensor_scatter_nd_update", "tensor_scatter_update"],
-        "tensor|x, indices, updates",
+        "tensor|x, indices, updates, bad_indices_policy=\"\"",
         "The tensor with the updates at the indices. If several updates have the same index, the last one wins.",
         [("tensor_scatter_nd_update([1, 2, 3, 4], [[0], [2]], [9, 8])", "[9, 2, 8, 4]")],
         alike: [0, 2],
@@ -56,15 +56,18 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     formula!(
         ["tensor_scatter_nd_add", "tensor_scatter_add"],
-        "tensor|x, indices, updates",
-        "The tensor with the updates added at the indices.",
-        [("tensor_scatter_nd_add([1, 2, 3, 4], [[0], [2], [0]], [9, 8, 10])", "[20, 2, 11, 4]")],
+        "tensor|x, indices, updates, bad_indices_policy=\"\"",
+        "The tensor with the updates added at the indices. An index out of range is an error; with bad_indices_policy=\"IGNORE\", its update is ignored.",
+        [
+            ("tensor_scatter_nd_add([1, 2, 3, 4], [[0], [2], [0]], [9, 8, 10])", "[20, 2, 11, 4]"),
+            ("tensor_scatter_nd_add([1, 2], [[0], [7]], [9, 8], bad_indices_policy=\"IGNORE\")", "[10, 2]")
+        ],
         alike: [0, 2],
         |call| added(call, str::to_owned)
     ),
     formula!(
         ["tensor_scatter_nd_sub", "tensor_scatter_sub"],
-        "tensor|x, indices, updates",
+        "tensor|x, indices, updates, bad_indices_policy=\"\"",
         "The tensor with the updates subtracted at the indices.",
         [("tensor_scatter_nd_sub([1, 2, 3, 4], [[0], [2]], [9, 8])", "[-8, 2, -5, 4]")],
         alike: [0, 2],
@@ -72,7 +75,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     formula!(
         ["tensor_scatter_nd_max"],
-        "tensor|x, indices, updates",
+        "tensor|x, indices, updates, bad_indices_policy=\"\"",
         "The tensor in which each value at the indices is replaced by the larger of the value and the update.",
         [("tensor_scatter_nd_max([1, 2, 3, 4], [[0], [3]], [9, 2])", "[9, 2, 3, 4]")],
         alike: [0, 2],
@@ -80,7 +83,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     formula!(
         ["tensor_scatter_nd_min"],
-        "tensor|x, indices, updates",
+        "tensor|x, indices, updates, bad_indices_policy=\"\"",
         "The tensor in which each value at the indices is replaced by the smaller of the value and the update.",
         [("tensor_scatter_nd_min([1, 2, 3, 4], [[0], [3]], [9, 2])", "[1, 2, 3, 2]")],
         alike: [0, 2],
@@ -191,7 +194,11 @@ impl Scatter {
         };
         let sizes: Vec<String> = ty.dims.iter().enumerate().map(size).collect();
         let known: Vec<Size> = ty.dims.iter().map(|dim| dim.size).collect();
-        Scatter::new(call, 1, 2, &sizes, &known)
+        let mut scatter = Scatter::new(call, 1, 2, &sizes, &known)?;
+        if ignores_bad_indices(call, 3)? {
+            scatter.ignore_bad_indices();
+        }
+        Ok(scatter)
     }
 
     /// The updates, or values derived from them, as rows.

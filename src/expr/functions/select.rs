@@ -72,7 +72,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["where", "where_v2"],
-        "condition, x=None, y=None",
+        "condition, x|t=None, y|e=None",
         "x where the condition is true, else y; None for null. Without x and y, the indices where it is true or nonzero.",
         [
             ("where([True, False], [1, 2], 0)", "[1, 0]"),

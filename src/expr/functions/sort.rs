@@ -19,7 +19,7 @@ use crate::expr::kernels::number::{Number, numbers};
 use crate::expr::operand::OperandKind;
 use crate::expr::types::{last_ragged, outermost_uniform};
 use crate::printable::counted_axes;
-use crate::schema::{DType, Dim, Size, Type};
+use crate::schema::{DType, Dim, Literal, Size, Type};
 use crate::tensor::limits::check_count;
 use crate::tensor::sortable::numbered;
 use crate::tensor::text_order::Texts;
@@ -53,6 +53,13 @@ pub static FUNCTIONS: &[Function] = &[
             ("searchsorted([10, 20, 30], [5, 20, 35], side=\"right\")", "[0, 2, 3]")
         ],
         searchsorted
+    ),
+    formula!(
+        ["raw_ops.Bucketize"],
+        "input|x, boundaries",
+        "The number of boundaries (int32) that are not greater than each value; they are float32 and sorted.",
+        [("raw_ops.Bucketize(input=[-5, 0, 9, 10, 150], boundaries=[0, 10, 100])", "[0, 1, 1, 2, 3]")],
+        bucketize
     ),
     function!(
         ["math.top_k", "top_k", "nn.top_k"],
@@ -152,6 +159,21 @@ fn ordered(call: &mut Call, indices: bool) -> ExprResult<OperandKind> {
             if indices { Ok(Tensor::Leaf(Arc::new(Int32Array::from(std::mem::take(&mut numbers))))) } else { t.gather(&places) }
         })
     })
+}
+
+fn bucketize(call: &Call) -> ExprResult<String> {
+    let item = call.operand(1)?;
+    let number = |boundary: Literal| match boundary {
+        Literal::Int(n) => Some(n as f64),
+        Literal::Float(x) => Some(x),
+        _ => None,
+    };
+    if let Some(Literal::List(boundaries)) = item.literal()
+        && !boundaries.into_iter().filter_map(number).is_sorted()
+    {
+        return Err(ExprError::at(item.span.clone(), "raw_ops.Bucketize: the boundaries must be sorted"));
+    }
+    Ok("searchsorted(cast(boundaries, float32), input, side=\"right\")".to_owned())
 }
 
 /// Either all values of a record are searched in its one row, or each row of values is searched in the row at the same

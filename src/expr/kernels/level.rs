@@ -181,7 +181,8 @@ pub fn check_same(a: &Tensor, b: &Tensor, levels: usize, what: &str) -> Result<(
 /// # Errors
 /// There are fewer levels.
 pub fn expand(tensor: &Tensor, axis: usize) -> Result<Tensor> {
-    tensor.map_below(axis, &mut |t| Tensor::list(RowPartition::uniform(1, t.nrows())?, t.clone(), None))
+    let out = tensor.map_below(axis, &mut |t| Tensor::list(RowPartition::uniform(1, t.nrows())?, t.clone(), None))?;
+    out.with_axis_inserted(tensor, axis, 1)
 }
 
 /// The longest row of every axis, for each record: `[rank][nrecords]`. Source: `tf.RaggedTensor.bounding_shape`. O(rows).

@@ -33,7 +33,7 @@ impl Slice {
 }
 
 /// The items that a slice takes from each row, as `x[:, start:stop:step]` does: their partition and values. `of_row` returns
-/// the slice for a row; all have step 1, or none. O(rows + values taken).
+/// the slice for a row. O(rows + values taken).
 ///
 /// # Errors
 /// Only if memory runs out.
@@ -59,7 +59,7 @@ pub fn rows(partition: &RowPartition, values: &Tensor, of_row: impl Fn(usize) ->
         splits.push(end);
         (partition.start(row) + first, count, slice.step)
     };
-    let values = if of_row(0).step == 1 {
+    let values = if (0..nrows).all(|row| of_row(row).step == 1) {
         let mut runs: Vec<Run> = Vec::with_capacity(nrows);
         for row in 0..nrows {
             let (start, count, _) = next(row);

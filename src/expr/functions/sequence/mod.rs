@@ -10,6 +10,7 @@
 //!
 //! Semantics: `paddle.static.nn.sequence_*` of PaddlePaddle 2.6 in static graph mode.
 
+pub mod erase;
 pub mod expand;
 mod fill;
 pub mod levels;

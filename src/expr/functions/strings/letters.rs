@@ -1,7 +1,8 @@
 //! Lengths, substrings, case and bytes of strings.
 //!
 //! Semantics: `tf.strings.length`, `substr`, `lower`, `upper`, `strip`, `bytes_split`. TensorFlow's `lower`
-//! and `upper` drop everything after a NUL; these functions do not.
+//! and `upper` drop everything after a NUL; these functions do not. TensorFlow 2.21 has the letters of Unicode 13, and
+//! leaves the 95 pairs of letters that have been added since unchanged; these functions convert them.
 
 use super::shared::{each, flat, rows, text};
 use crate::error::Error;

@@ -8,6 +8,7 @@
 pub mod base64;
 pub mod compressed;
 pub mod csv;
+pub mod fingerprint;
 pub mod format;
 pub mod hash;
 pub mod join;

@@ -9,6 +9,7 @@ use crate::expr::kernels::level::{dense_partitions, from_lengths, wrap};
 use crate::expr::kernels::structure::with_fields;
 use crate::expr::operand::{Operand, OperandKind, describe};
 use crate::expr::types::{below_axes, outermost_uniform};
+use crate::printable::counted_axes;
 use crate::schema::{Dim, Field, Size, Type};
 use crate::tensor::limits::check_count;
 use crate::tensor::{RowPartition, Tensor};
@@ -32,6 +33,10 @@ pub static FUNCTIONS: &[Function] = &[
         |c| {
             let rank = c.int(1)?;
             let rank = usize::try_from(rank).map_err(|_| c.error(format!("the rank {rank} is negative")))?;
+            if matches!(&c.operand(0)?.kind, OperandKind::Dict(fields, _) if fields.is_empty()) {
+                let error = c.error(format!("{} needs at least one field", c.name));
+                return Err(error.help("for structures without fields: StructuredTensor.from_fields({}, shape=[2])"));
+            }
             // As in TensorFlow, only scalars make a scalar of rank 1.
             let scalars = match &c.operand(0)?.kind {
                 OperandKind::Dict(fields, _) if !fields.is_empty() => fields
@@ -54,15 +59,27 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(
         ["DynamicRaggedShape.from_lengths"],
-        "lengths",
+        "lengths, num_row_partitions=None, dtype=int64",
         "A shape from the size or the row lengths of each axis.",
         [("StructuredTensor.from_shape(DynamicRaggedShape.from_lengths([2, (3, 1)])).nrows()", "2")],
-        |c| {
-            c.list(0)?;
-            Ok(c.operand(0)?.kind.clone())
-        }
+        shape_from_lengths
     ),
 ];
+
+/// The lengths themselves. The number of row partitions only chooses how TensorFlow stores uniform axes.
+fn shape_from_lengths(call: &mut Call) -> ExprResult<OperandKind> {
+    let lengths = call.list(0)?;
+    let ragged = lengths.iter().rposition(|axis| axis.elements().is_some()).unwrap_or(0);
+    if let Some(partitions) = call.optional_int(1)? {
+        if partitions > 0 && partitions >= lengths.len() as i64 {
+            return Err(call.error(format!("{partitions} row partitions are too many for {}", counted_axes(lengths.len()))));
+        }
+        if partitions < ragged as i64 {
+            return Err(call.error(format!("axis {ragged} is ragged, so num_row_partitions must be at least {ragged}")));
+        }
+    }
+    Ok(call.operand(0)?.kind.clone())
+}
 
 fn from_fields(call: &mut Call, rank: usize) -> ExprResult<OperandKind> {
     let item = call.operand(0)?.clone();
@@ -70,6 +87,10 @@ fn from_fields(call: &mut Call, rank: usize) -> ExprResult<OperandKind> {
         return Err(ExprError::at(item.span.clone(), format!("the fields must be a dict of names and values, not {}", item.describe())));
     };
     let own_shape = call.param(1) == "shape";
+    if let (true, 0, Some(nrows)) = (own_shape, rank, call.given(2)) {
+        let error = ExprError::at(nrows.span.clone(), "a single structure has no rows, so nrows cannot be given");
+        return Err(error.help("for a vector of structures: shape=[None]"));
+    }
     let shape = if own_shape { call.shape(1)? } else { None };
     let nrows = if own_shape && call.given(2).is_some() { Some(call.integer(2)?) } else { None };
     let mut fields: Vec<Field> = Vec::with_capacity(entries.len());

@@ -2,7 +2,7 @@
 //!
 //! Semantics: `tf.experimental.StructuredTensor`.
 
-use crate::expr::call::{Arg, Call, Function, as_node, field_of_value, strict, strict_node};
+use crate::expr::call::{Arg, Call, Function, as_node, check_name, field_of_value, strict, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Node;
 use crate::expr::fields::{FieldIndex, field_of, type_with_field, unknown_in, with_field};
@@ -92,6 +92,14 @@ fn walk(node: &Node, path: &[String]) -> ExprResult<Node> {
     })
 }
 
+/// Checks the last name of a path, unless the field exists. Source: `StructuredTensor.from_fields`.
+fn check_new(whole: &Node, path: &[String]) -> ExprResult<()> {
+    match path.last() {
+        Some(name) if walk(whole, path).is_err() => check_name(name),
+        _ => Ok(()),
+    }
+}
+
 fn with_updates(call: &mut Call) -> ExprResult<OperandKind> {
     let whole = strict(structure(call)?)?;
     let mut ty = whole.ty.clone();
@@ -114,7 +122,7 @@ fn with_updates(call: &mut Call) -> ExprResult<OperandKind> {
         paths.push(path);
     }
     let mut steps: Vec<(Vec<FieldIndex>, Option<Arg>)> = Vec::with_capacity(entries.len());
-    for ((_, value), path) in entries.iter().zip(&paths) {
+    for ((key, value), path) in entries.iter().zip(&paths) {
         let changed = match &value.kind {
             OperandKind::Function(function) => {
                 let old = walk(&whole, path).map_err(|e| e.or_at(value.span.clone()))?;
@@ -127,6 +135,7 @@ fn with_updates(call: &mut Call) -> ExprResult<OperandKind> {
         let arg = if value.is_none() {
             None
         } else {
+            check_new(&whole, path).map_err(|e| e.or_at(key.span.clone()))?;
             let node = strict_node(value)?;
             let field = field_of_value(&node);
             Some((call.push(node), field))
@@ -164,6 +173,7 @@ fn promote(call: &mut Call) -> ExprResult<OperandKind> {
     }
     let mut target = path[..path.len() - 2].to_vec();
     target.push(name);
+    check_new(&node, &target).map_err(|e| e.or_at(call.operand(2).map_or_else(|_| call.span.clone(), |item| item.span.clone())))?;
     let mut placed = Vec::new();
     let ty = type_with_field(&node.ty, &[], "the structure", &target, Some(&Field::new("", value_ty)), &mut placed)?;
     let (st, value) = (call.push(node), call.push(value));
