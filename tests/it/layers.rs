@@ -42,20 +42,7 @@ const KNOWN_SIBLINGS: &[&str] = &[];
 const SHARED: &[(&str, &[&str])] = &[
     (
         "formats",
-        &[
-            "format",
-            "columnar",
-            "arrays",
-            "matrix",
-            "cut",
-            "decimal",
-            "dense_shape",
-            "lines",
-            "json_members",
-            "records",
-            "examples",
-            "riegeli",
-        ],
+        &["format", "columnar", "arrays", "matrix", "cut", "dense_shape", "lines", "json_members", "records", "examples", "riegeli"],
     ),
     ("verbs", &["verb", "combine", "shared"]),
 ];
