@@ -1,11 +1,12 @@
-//! JSON text: decoding into columns, inference, and encoding. Text comes from blocks of records (`formats::jsonl`) and from
-//! the members of other containers.
+//! JSON text: decoding into columns, inference, and encoding. Text comes from blocks of records (`formats::jsonl`), from the
+//! members of other containers, and from fields that contain JSON ([`texts`]).
 //!
 //! ```text
 //! reading   column: leaf, list, map, object, sparse, union   columns under construction, with the interface in builder
 //!           cursor: number, string, skip      the grammar; forms: NaN, bytes, sparse tensors; keys
 //!           rules, scalar                     the values that a column accepts
 //!           error, suggest                    errors in a value, and the schema that would hold it
+//!           texts                             a field that contains JSON, one value in each row
 //! inference seen, settle                      observed types, and the schema or the conflicts
 //! writing   write, text                       rows as text
 //! ```
@@ -38,6 +39,7 @@ mod sparse;
 mod string;
 pub(crate) mod suggest;
 pub(crate) mod text;
+pub(crate) mod texts;
 mod union;
 pub(crate) mod write;
 

@@ -28,7 +28,11 @@ pub fn check(schema: &Schema, omit_null: bool) -> Result<()> {
     schema.fields.iter().try_for_each(|f| check_field(f, &FieldPath::name(&f.name), omit_null))
 }
 
-fn check_field(field: &Field, path: &FieldPath, omit_null: bool) -> Result<()> {
+/// Checks one field; see [`check`].
+///
+/// # Errors
+/// See [`check`].
+pub fn check_field(field: &Field, path: &FieldPath, omit_null: bool) -> Result<()> {
     if let Element::Value(DType::Arrow(arrow)) = &field.ty.element
         && let Some(members) = union::members(arrow)
     {

@@ -71,7 +71,12 @@ fn misfits(block: &Block, request: &Request) -> BTreeMap<usize, Fault> {
 }
 
 fn build_options(request: &Request) -> BuildOptions<'_> {
-    BuildOptions { declared: &request.declared.fields, first_wins: request.options.on_error.skips(), nulls: request.nulls() }
+    BuildOptions {
+        declared: &request.declared.fields,
+        first_wins: request.options.on_error.skips(),
+        nulls: request.nulls(),
+        is_final: false,
+    }
 }
 
 /// The fraction of a block's records after which room is reserved for the rest, because growing vectors copy their
