@@ -86,6 +86,15 @@ impl JsonTexts {
         std::iter::once(self.path.to_string()).chain(names.map(quoted)).collect::<Vec<_>>().join(".")
     }
 
+    /// The declared fields of a structure in the texts.
+    fn fields_in(&self, names: &[&str]) -> &[Field] {
+        let own = self.declared.ty.fields().unwrap_or(&[]);
+        names.iter().fold(own, |outer, name| {
+            let inner = outer.iter().find(|field| field.source_name() == *name);
+            inner.and_then(|field| field.ty.fields()).unwrap_or(&[])
+        })
+    }
+
     #[cold]
     fn located(&self, bad: BadText) -> Error {
         let BadText { text, error: found } = bad;
@@ -95,11 +104,13 @@ impl JsonTexts {
             error = error.help(hint.clone());
         }
         if let (Some(text), Fix::Absent, Some(name)) = (text, &found.fix, found.path().last()) {
-            let keys = keys(text, found.pos);
+            let names = found.path().collect::<Vec<_>>();
+            let parents = &names[..names.len().saturating_sub(1)];
+            let known = self.fields_in(parents);
+            let mut keys = keys(text, found.pos);
+            keys.retain(|key| !known.iter().any(|field| field.source_name() == key));
             if let Some(near) = nearest(name, keys.iter().map(String::as_str)) {
-                let names = found.path().collect::<Vec<_>>();
-                let parents = names[..names.len().saturating_sub(1)].iter().copied();
-                error = error.help(format!("did you mean {}?", self.place(parents.chain([near]))));
+                error = error.help(format!("did you mean {}?", self.place(parents.iter().copied().chain([near]))));
             }
         }
         if text.is_some_and(<[u8]>::is_empty) {
