@@ -27,7 +27,7 @@
 //! not depend on each other (checked by `tests/it/layers.rs`):
 //! ```text
 //! 0 error hint message panic path notice printable quotes random screen wire
-//! 1 schema tensor options demand io
+//! 1 schema tensor options demand io decimal json
 //! 2 chunk expr
 //! 3 formats verbs
 //! 4 run
@@ -38,12 +38,14 @@
 
 pub mod chunk;
 pub mod cli;
+pub mod decimal;
 pub mod demand;
 pub mod error;
 pub mod expr;
 pub mod formats;
 pub mod hint;
 pub mod io;
+pub mod json;
 pub mod message;
 pub mod notice;
 pub mod options;

@@ -1,8 +1,10 @@
 //! Suggests chains of verbs for simple jq programs.
 
 use crate::expr::names_used;
+use crate::path::FieldPath;
 use crate::printable::shell_word;
 use crate::quotes::{Piece, split};
+use crate::schema::notation::parsing;
 
 /// The characters that quote strings.
 const QUOTES_OF_JQ: &[char] = &['"'];
@@ -33,6 +35,11 @@ pub fn verbs(program: &str) -> Option<String> {
         }
         // Nothing follows a value that is no object.
         let value = match (stage, stages.next()) {
+            (path, Some("= fromjson")) => {
+                verbs.push(format!("cast {}=json", field_path(path)?));
+                continue;
+            }
+            (path, Some("fromjson")) => parsed(&field_path(path)?, stages.next(), stages.next())?,
             ("length", None) => "count".to_owned(),
             ("keys" | "keys_unsorted", None) => "schema".to_owned(),
             (path, Some("length")) if stages.peek().is_none() => {
@@ -49,6 +56,18 @@ pub fn verbs(program: &str) -> Option<String> {
         verbs.push("convert".to_owned());
     }
     Some(verbs.join(" then "))
+}
+
+/// The verbs for JSON text in a field, and for a value in it, if one follows.
+fn parsed(texts: &str, path: Option<&str>, more: Option<&str>) -> Option<String> {
+    match (path.map(field_path), more) {
+        (None, None) => Some(format!("cast {texts}=json then select {texts}")),
+        (Some(Some(inner)), None) => {
+            let path = |text: &str| FieldPath::try_new(text.split('.').map(str::to_owned).collect()).ok();
+            Some(format!("{} then select {texts}.{inner}", parsing(&path(texts)?, &path(&inner)?)))
+        }
+        _ => None,
+    }
 }
 
 /// The verbs that choose the fields of `.a, .b.c` and `{a, c: .b.c}`.
@@ -204,6 +223,10 @@ mod tests {
             (".docs[].title", Some("tatter select docs.title f")),
             (".[] | .a, .b", Some("tatter select a,b f")),
             (".x | length", Some("tatter map 'x = len(x)' then select x f")),
+            (".p | fromjson", Some("tatter cast p=json then select p f")),
+            (".p | fromjson | .user.id", Some("tatter cast 'p={user: {id: optional json}}' then select p.user.id f")),
+            (".p |= fromjson | .p", Some("tatter cast p=json then select p f")),
+            (".p | fromjson | length", None),
             ("{a, b: .c.d}", Some("tatter map 'b = c.d' then select a,b f")),
             ("select(.x > 1 and .s == \"a.b\")", Some("tatter filter 'x > 1 and s == \"a.b\"' f")),
             ("select(.tags | length > 2) | .id", Some("tatter filter 'len(tags) > 2' then select id f")),

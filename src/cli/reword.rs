@@ -159,7 +159,7 @@ impl Misuse<'_> {
         if let Some(next) = next {
             return wrong.help(format!("join the two with `=`: {name} {}", shell_word(&format!("{value}={next}"))));
         }
-        let wrong = lines.fold(wrong, |wrong, line| wrong.help(line.trim_start().replace("FILE", &file)));
+        let wrong = lines.fold(wrong, |wrong, line| wrong.help(line.strip_prefix("  ").unwrap_or(line).replace("FILE", &file)));
         if Path::new(value).exists() { wrong.help(see) } else { wrong }
     }
 

@@ -1,8 +1,8 @@
 //! Suggests functions for the names that other languages use.
 
-use super::error::{SEARCH_LIST, SEARCH_TEXT};
+use super::error::{PARSE_JSON, SEARCH_LIST, SEARCH_TEXT};
 use super::functions;
-use crate::error::{OLD_JQ, nearest};
+use crate::error::nearest;
 
 /// Names in other languages, with advice. `{name}` stands for the name.
 const KNOWN: &[(&[&str], &[&str])] = &[
@@ -77,8 +77,30 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["base64", "b64encode", "to_base64"], &["did you mean io.encode_base64?"]),
     (&["b64decode", "from_base64", "unbase64"], &["did you mean io.decode_base64?"]),
     (
-        &["json", "json_extract", "parse_json", "from_json", "fromjson", "loads", "get_json_object"],
-        &["expressions do not parse JSON; jq does: jq -c '.FIELD |= fromjson' FILE | tatter ... -", OLD_JQ],
+        &[
+            "json",
+            "json_extract",
+            "json_extract_string",
+            "json_extract_path_text",
+            "json_extract_scalar",
+            "json_value",
+            "json_query",
+            "json_transform",
+            "json_tuple",
+            "json_parse",
+            "json_decode",
+            "parse_json",
+            "from_json",
+            "fromjson",
+            "loads",
+            "json.loads",
+            "get_json_object",
+        ],
+        &[PARSE_JSON],
+    ),
+    (
+        &["to_json", "to_json_string", "tojson", "json_encode", "json_dumps", "dumps", "json.dumps"],
+        &["JSON text is written by the verb cast: cast x=json"],
     ),
     (
         &["tonumber", "to_number", "parseFloat", "parse_float", "parseInt", "parse_int", "to_int", "to_float", "atoi"],

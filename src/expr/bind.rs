@@ -13,8 +13,9 @@ use super::python;
 use super::span::{Span, name_text};
 use super::syntax::{Argument, Expr, ExprKind, parse_formula};
 use crate::error::{Reason, nearest};
+use crate::path::FieldPath;
 use crate::schema::facts::Storage;
-use crate::schema::{DType, Element, Field, Literal, Type};
+use crate::schema::{DType, Element, Field, Literal, Type, notation};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -130,7 +131,7 @@ impl Binder<'_> {
             ExprKind::Attribute { of, name } => self.attribute(expr, of, name)?,
             ExprKind::Call { callee, args } => self.call(expr, callee, args)?,
             ExprKind::Subscript { of, keys } => {
-                let of = self.bind(of)?;
+                let (text_of, of) = (of, self.bind(of)?);
                 let mut keys = self.all(keys)?;
                 // As in Python, x[(0, 1)] is x[0, 1].
                 if let [Operand { kind: OperandKind::Tuple(items), .. }] = keys.as_mut_slice() {
@@ -149,11 +150,10 @@ impl Binder<'_> {
                 if let Some(found) = map_lookup(&of, &keys, &self.text, &expr.span)? {
                     return Ok(found);
                 }
-                if let ([Operand { kind: OperandKind::Literal(Literal::String(_)), span }], Some(DType::String | DType::Bytes)) =
-                    (keys.as_slice(), of.node().and_then(|node| node.ty.dtype()))
+                if let [Operand { kind: OperandKind::Literal(Literal::String(key)), span }] = keys.as_slice()
+                    && of.node().is_some_and(|node| node.ty.may_hold_json())
                 {
-                    let error = ExprError::at(span.clone(), format!("{} has no fields", of.describe()));
-                    return Err(with_function(error, "parse_json", false));
+                    return Err(parse_first(ExprError::at(span.clone(), format!("{} has no fields", of.describe())), text_of, key));
                 }
                 let (of, keys) = named_fields(of, &keys);
                 if keys.is_empty() { of.kind } else { subscript(&of, keys, &self.text, &expr.span)? }
@@ -330,7 +330,7 @@ impl Binder<'_> {
         }
         if let Some(node) = item.node() {
             if node.ty.dtype() == Some(&DType::Json) {
-                strict(node.clone())?;
+                strict(node.clone()).map_err(|error| parse_first(error, of, name))?;
             }
             if let Some(found) = field_of(node, name) {
                 return Ok(OperandKind::Tensor(Node { span: expr.span.clone(), ..found }));
@@ -349,6 +349,9 @@ impl Binder<'_> {
             return Err(match nearest(name, functions::ATTRIBUTES.iter().copied()) {
                 Some(near) => error.help(format!("did you mean .{near}?")),
                 None if functions::find(name).is_some() => error.help(format!("write {name}(...), or .{name}(...)")),
+                None if item.node().is_some_and(|node| node.ty.may_hold_json()) && instead_of(name, false).is_empty() => {
+                    parse_first(error, of, name)
+                }
                 None => with_function(error, name, false),
             });
         };
@@ -593,6 +596,15 @@ fn with_function(error: ExprError, name: &str, guesses: bool) -> ExprError {
     let is_at_loss = advice.is_empty() && guesses;
     let error = advice.into_iter().fold(error, ExprError::help);
     if is_at_loss { error.help("for a list of functions: tatter help functions") } else { error }
+}
+
+/// Adds advice on text that has no field of this name before it is parsed.
+fn parse_first(error: ExprError, texts: &Expr, name: &str) -> ExprError {
+    let path = |names: Vec<&str>| FieldPath::try_new(names.into_iter().map(str::to_owned).collect()).ok();
+    match (texts.dotted().and_then(|(names, _)| path(names)), path(vec![name])) {
+        (Some(texts), Some(inner)) => error.help(format!("parse JSON text first: {}", notation::parsing(&texts, &inner))),
+        _ => error,
+    }
 }
 
 fn written_path(expr: &Expr) -> String {

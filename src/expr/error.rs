@@ -7,6 +7,9 @@ use crate::schema::DType;
 /// Advice for casts in the syntax of other languages.
 pub const CAST: &str = "to convert a number: cast(x, float64); to parse text: strings.to_number(x, float64)";
 
+/// Advice for functions of other languages that parse JSON.
+pub const PARSE_JSON: &str = "JSON text is parsed by the verb cast: cast 'x={user: {id: optional json}}' then map 'y = x.user.id'";
+
 /// Advice for operators and functions of other languages that search text. `(?s)` lets the dot match line ends too.
 pub const SEARCH_TEXT: &str = "to search text: strings.regex_full_match(x, \"(?s).*PATTERN.*\")";
 

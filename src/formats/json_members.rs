@@ -1,9 +1,11 @@
 //! JSON in other containers: values that are fields of records, parsed like those of JSON Lines.
 
-use super::jsonl::{self, Block, Cursor, Framing, Piece};
+use super::jsonl::{self, Block, Framing, Piece};
 use crate::chunk::Decoded;
 use crate::error::{Error, Result};
 use crate::formats::format::{Observed, Request};
+use crate::json::cursor::Cursor;
+use crate::json::write::Encoder;
 use crate::path::FieldPath;
 use crate::schema::{Field, Schema};
 use crate::tensor::Tensor;
@@ -93,13 +95,13 @@ fn located(error: Error) -> Error {
 }
 
 /// The values of a column as JSON text.
-pub struct JsonTexts<'a>(jsonl::Encoder<'a>);
+pub struct JsonTexts<'a>(Encoder<'a>);
 
 impl<'a> JsonTexts<'a> {
     /// # Errors
     /// JSON cannot represent the type.
     pub fn of(column: &'a Tensor, field: &Field, omit_null: bool) -> Result<JsonTexts<'a>> {
-        Ok(JsonTexts(jsonl::Encoder::of_field(column, field, &FieldPath::name(&field.name), omit_null)?))
+        Ok(JsonTexts(Encoder::of_field(column, field, &FieldPath::name(&field.name), omit_null)?))
     }
 
     /// Appends the value of a row.

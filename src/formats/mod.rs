@@ -3,8 +3,8 @@
 //! - [`mod@format`]: the contract between runs and formats.
 //! - `columnar`: shared by Parquet, Arrow and files of arrays; `arrays`: shared by npz, npy and safetensors; `matrix`:
 //!   shared by the formats of sparse rows; `records`, `examples`: serialized records and tf.Examples in them, shared
-//!   by TFRecord, TFDS and ArrayRecord; `riegeli`: the container of ArrayRecord; `json_members`: JSON inside other containers; `decimal`:
-//!   numbers in text lines; `appending`: writing chunk after chunk; `lines`: writing lines; `cut`: cutting an input until it ends.
+//!   by TFRecord, TFDS and ArrayRecord; `riegeli`: the container of ArrayRecord; `json_members`: JSON inside other containers;
+//!   `appending`: writing chunk after chunk; `lines`: writing lines; `cut`: cutting an input until it ends.
 //! - Every other module is a format. A format imports no other format (`tests/it/layers.rs` checks it).
 
 mod appending;
@@ -14,7 +14,6 @@ mod arrow;
 mod columnar;
 mod csv;
 mod cut;
-mod decimal;
 mod dense_shape;
 mod examples;
 pub mod format;
@@ -41,7 +40,6 @@ mod webdataset;
 pub use format::{
     Directory, Encode, Encoded, Format, Grouping, Inference, Numbered, Observed, Reader, Request, Shard, Task, Tasks, Writer,
 };
-pub use jsonl::value_text;
 pub use records::index::{IndexForm, write_index};
 
 use crate::error::{Error, Result};

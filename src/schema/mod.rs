@@ -265,6 +265,11 @@ impl Type {
         }
     }
 
+    /// Whether values can be JSON text.
+    pub fn may_hold_json(&self) -> bool {
+        matches!(self.element, Element::Value(DType::String | DType::Bytes | DType::Json))
+    }
+
     /// The fields, if items are structures.
     pub fn fields(&self) -> Option<&[Field]> {
         match &self.element {
@@ -418,10 +423,17 @@ impl Schema {
     /// # Errors
     /// A usage error that names the nearest field.
     pub fn find(&self, path: &FieldPath) -> Result<(Vec<usize>, &Field)> {
-        let (mut fields, mut positions, mut found) = (self.fields.as_slice(), Vec::new(), None);
+        let (mut fields, mut positions, mut found) = (self.fields.as_slice(), Vec::new(), None::<&Field>);
         for (depth, name) in path.names().iter().enumerate() {
             let Some(position) = self.last.position(fields, |field| field.name == *name) else {
-                return Err(unknown_field(path, depth, fields));
+                let error = unknown_field(path, depth, fields);
+                let inner = FieldPath::try_new(path.names()[depth..].to_vec());
+                return Err(match (found, path.names()[..depth].to_vec(), inner) {
+                    (Some(outer), texts, Ok(inner)) if outer.ty.may_hold_json() => {
+                        error.help(format!("parse JSON text first: {}", notation::parsing(&FieldPath::try_new(texts)?, &inner)))
+                    }
+                    _ => error,
+                });
             };
             positions.push(position);
             found = Some(&fields[position]);

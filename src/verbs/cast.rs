@@ -1,16 +1,20 @@
-//! `cast x=float32,..`: changes the dtype of fields.
+//! `cast x=float32,..`: changes the dtype of fields; and parses fields that contain JSON ([`json`]).
 
+mod json;
+mod target;
+
+use self::json::Json;
+use self::target::{Pairs, Target, parse};
 use super::shared::edit::{Edits, Scope};
-use super::shared::fields::{Patterns, split_assignment};
 use super::verb::{Bound, Example, Verb};
 use crate::demand::Demand;
-use crate::error::{Error, Result, nearest};
+use crate::error::{Error, Result};
 use crate::expr;
 use crate::options::Options;
 use crate::path::{self, FieldPath};
 use crate::printable::shell_word;
 use crate::schema::notation::{declaration, schema_option};
-use crate::schema::{DType, Element, Schema, Type, notation};
+use crate::schema::{DType, Element, Schema, Type};
 use crate::tensor::{Sparse, Tensor, text, time};
 use arrow_array::{ArrayRef, make_array, new_null_array};
 use arrow_schema::DataType;
@@ -20,93 +24,14 @@ use std::sync::Arc;
 /// Changes the dtype of fields.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Cast {
-    /// Fields and new dtypes, such as x=float32,docs.score=int8; `*` matches any characters in a name
-    #[arg(value_name = "FIELD=DTYPE,..", value_parser = parse)]
+    /// Fields and new types, such as x=float32,docs.score=int8 or payload='{id: int64}'; `*` matches any characters in a name
+    #[arg(value_name = "FIELD=TYPE,..", value_parser = parse)]
     pairs: Pairs,
 }
 
-#[derive(Clone, Debug)]
-struct Pairs(Vec<(Patterns, DType)>);
-
-fn parse(text: &str) -> Result<Pairs, Error> {
-    let pair = |part: &&str| {
-        let (name, dtype) = split_assignment(part, "FIELD=DTYPE, such as x=float32")?;
-        Ok((Patterns::parse(name)?, parse_dtype(dtype.trim())?))
-    };
-    Ok(Pairs(pieces(text)?.iter().map(|piece| pair(&piece.as_str())).collect::<Result<_>>()?))
-}
-
-/// Parses the pairs. A comma inside brackets, as in timestamp[us, UTC] or decimal128(9, 2), does not separate pairs.
-fn pieces(text: &str) -> Result<Vec<String>> {
-    let mut pieces: Vec<String> = Vec::new();
-    let is_open = |piece: &String| piece.matches(['[', '(']).count() > piece.matches([']', ')']).count();
-    for part in path::split(text, ',')? {
-        match pieces.last_mut().filter(|last| is_open(last)) {
-            Some(open) => *open = format!("{open},{part}"),
-            None => pieces.push(part.to_owned()),
-        }
-    }
-    Ok(pieces)
-}
-
-fn parse_dtype(text: &str) -> Result<DType> {
-    if let Some(dtype) = DType::from_name(text).filter(DType::is_tensor) {
-        return Ok(dtype);
-    }
-    let inner = text.strip_prefix("arrow<").and_then(|t| t.strip_suffix('>')).unwrap_or(text);
-    if let Ok(ty) = notation::parse_type(&format!("arrow<{inner}>"))
-        && let Some(dtype) = ty.dtype().filter(|d| ty.rank() == 0 && d.time().is_some())
-    {
-        return Ok(dtype.clone());
-    }
-    let error = Error::usage(format!("unknown dtype `{text}`"));
-    let without_unit = text.split(['[', '(']).next().unwrap_or(text);
-    if without_unit.starts_with("decimal") {
-        return Err(
-            error.help("declare decimals with --schema, as in 'x: arrow<decimal128(9, 2)>'; cast only converts them to other types")
-        );
-    }
-    if let Some((_, time)) = TIMES.iter().find(|(names, _)| names.contains(&without_unit)) {
-        return Err(error.help(format!("did you mean {time}?")));
-    }
-    if text == "json" || text.starts_with('{') {
-        return Err(error.help("cast does not parse text; jq does: jq -c '.FIELD |= fromjson' FILE | tatter ... -"));
-    }
-    let names = DType::NAMED.iter().filter(|(_, d)| d.is_tensor()).map(|(name, _)| *name);
-    // Names of these dtypes in other languages and libraries.
-    let usual = match text {
-        "float" => Some("float32 or float64"),
-        "int" | "integer" => Some("int32 or int64"),
-        "double" => Some("float64"),
-        "half" => Some("float16"),
-        "long" | "bigint" | "int128" => Some("int64"),
-        "uint128" => Some("uint64"),
-        "str" | "text" => Some("string"),
-        "boolean" => Some("bool"),
-        _ => DType::name_of_short(text),
-    };
-    Err(match usual.or_else(|| nearest(text, names.clone())) {
-        _ if text.contains(['[', '{', '<']) => error.help("cast changes only the dtype; the axes are unchanged"),
-        Some(near) => error.help(format!("did you mean {near}?")),
-        None => error.help(format!(
-            "the dtypes are: {}; and times, such as {}",
-            names.collect::<Vec<_>>().join(", "),
-            TIMES.map(|(_, time)| time).join(", ")
-        )),
-    })
-}
-
-/// Names of times, in other languages too, and a dtype of each.
-const TIMES: [(&[&str], &str); 4] = [
-    (&["timestamp", "datetime", "datetime64"], "timestamp[us]"),
-    (&["date"], "date32"),
-    (&["time"], "time64[us]"),
-    (&["duration", "timedelta", "interval"], "duration[us]"),
-];
-
 impl Verb for Cast {
     const NAME: &'static str = "cast";
-    const SUMMARY: &'static str = "Change the dtype of fields";
+    const SUMMARY: &'static str = "Change the dtype of fields, or parse JSON text";
     const ABOUT: &'static str = "\
 Axes and sizes are unchanged; the values of ragged, sparse and structured fields are cast in place. As in TensorFlow, casting floats to \
 integers truncates toward zero, integers out of range wrap around, and NaN and every nonzero value cast to true. Nulls are an error.
@@ -119,7 +44,15 @@ Times (timestamp[us], timestamp[ms, UTC], date32, time64[ns], duration[s]) can b
 such as Z or +02:00; text with an offset is converted to UTC, so its date may change), durations as PT1H30M; text that is \
 more precise than the unit is an error. Times cast to strings are written the same way.
 
-Decimals can be cast to floats and to strings.";
+Decimals can be cast to floats and to strings.
+
+With a type in the notation of --schema, a string, bytes or json field is parsed as JSON text, as are the strings in a list: \
+payload='{user: {id: int64}, tags: string[?]}'. Keys that the type does not name are skipped. As with --schema, a value that may be absent \
+or null is `optional` or has a default (id: int64 = -1); any other text is an error, which --on-error skip leaves out. To find the type: \
+tatter cast payload=json FILE | tatter schema -. A json field can also be cast to a dtype, which all its values must have.
+
+x=json writes a field of any type as JSON text, a list or a structure as a whole, nulls included; a string must be JSON text already. \
+cast x=json then cast x=string gives a string; x='optional string' keeps nulls.";
     const MEANING: &'static str = "tf.cast";
     const COMPUTES: bool = true;
     const EXAMPLES: &'static [Example] = &[
@@ -135,6 +68,12 @@ Decimals can be cast to floats and to strings.";
             input: "{\"x\": [127, 128, 300], \"y\": [[0.0, 0.5], [\"NaN\"]]}\n",
             output: "{\"x\":[127,-128,44],\"y\":[[false,true],[true]]}\n",
         },
+        Example {
+            about: "parse strings that contain JSON",
+            args: "cast 'payload={user: {id: int64}, tags: optional string[?]}' then map 'id = payload.user.id'",
+            input: "{\"payload\": \"{\\\"user\\\": {\\\"id\\\": 7, \\\"name\\\": \\\"Ann\\\"}}\"}\n",
+            output: "{\"payload\":{\"user\":{\"id\":7},\"tags\":null},\"id\":7}\n",
+        },
     ];
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
@@ -146,7 +85,13 @@ Decimals can be cast to floats and to strings.";
                     return Err(Error::usage(format!("{field} appears twice")));
                 }
                 let path = field.clone();
-                if schema.find(&field)?.1.ty.dtype() == Some(&DType::String) && to.time().is_some() {
+                let from = &schema.find(&field)?.1.ty;
+                if let Some(json) = Json::of(from, to).map_err(|e| e.in_field(&field))? {
+                    json.edit(&mut edits, &field)?;
+                    continue;
+                }
+                let Target::DType(to) = to else { return Err(Error::internal("a type that is not parsed")) };
+                if from.dtype() == Some(&DType::String) && to.time().is_some() {
                     edits.fill_as(&field, to)?;
                 }
                 edits.change(&field, |ty| {
@@ -180,15 +125,22 @@ fn declared(path: &FieldPath, old: &Type, new: &Type, source: Option<&str>) -> O
         .then(|| format!("if it comes from the input unchanged, read it in this type, which keeps nulls: {}", option()))
 }
 
+fn is_text(dtype: &DType) -> bool {
+    matches!(dtype, DType::String | DType::Bytes)
+}
+
 fn cast_type(path: &FieldPath, ty: &Type, to: &DType) -> Result<Type> {
     let from = match &ty.element {
         Element::Struct(fields) => {
             let names: Vec<String> = fields.iter().take(5).map(|f| path::quoted(&f.name)).collect();
-            return Err(Error::usage("is a structure; cast its fields").help(format!("its fields are: {}", names.join(", "))));
+            let error = Error::usage("is a structure; cast its fields").help(format!("its fields are: {}", names.join(", ")));
+            return Err(match is_text(to) {
+                true => error.help(format!("or write it as JSON text: cast {}", shell_word(&format!("{path}=json")))),
+                false => error,
+            });
         }
         Element::Value(dtype) | Element::Sparse(dtype) => dtype,
     };
-    let is_text = |d: &DType| matches!(d, DType::String | DType::Bytes);
     let known = match from {
         DType::Null => true,
         DType::Json => *to == DType::String,
@@ -231,7 +183,7 @@ fn cast_type(path: &FieldPath, ty: &Type, to: &DType) -> Result<Type> {
                 let map = shell_word(&format!("{name} = strings.as_string({name})"));
                 error.help(format!("format numbers as strings with map {map}"))
             }
-            DType::Json => error.help("declare its type with --schema"),
+            DType::Json => error.help(format!("its text as bytes: cast {0}=string then cast {0}=bytes", shell_word(&path.to_string()))),
             _ => error,
         });
     }

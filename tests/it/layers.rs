@@ -49,7 +49,6 @@ const SHARED: &[(&str, &[&str])] = &[
             "arrays",
             "matrix",
             "cut",
-            "decimal",
             "dense_shape",
             "lines",
             "json_members",

@@ -135,6 +135,7 @@ mod tests {
                     | "unnest" | "order-by" | "orderby" | "order" | "arrange" | "group-by" | "group_by" | "groupby" | "group" | "agg"
                     | "aggregate" | "flatten" | "nest" | "tokenize" | "words" | "join" | "merge" | "left-join" | "left_join"
                     | "inner-join" | "inner_join" | "csvjoin" | "csvsort" | "csvcut" | "one-hot" | "json_normalize" | "lower"
+                    | "json-parse" | "parse-json" | "parse_json" | "from-json" | "from_json" | "fromjson" | "json-stringify"
                     | "lowercase" | "upper" | "uppercase" | "sec2gmt" | "sec2date" => {
                         vec!["x", "Cargo.toml", "Cargo.toml"]
                     }

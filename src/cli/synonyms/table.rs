@@ -162,6 +162,8 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
         &["flatten", "json-normalize", "json_normalize"],
         &["tatter {promoted} {files}", "tatter merge-dims {list} 0 -1 {files}", "tatter explode {list} {files}"],
     ),
+    (&["json-parse", "parse-json", "parse_json", "from-json", "from_json", "fromjson"], &["tatter cast '{field}=json' {files}"]),
+    (&["json-stringify"], &["tatter cast '{field}=json' then cast '{field}=string' {files}"]),
     (&["flat-map", "flat_map", "unnest"], &["tatter explode {args}"]),
     (&["nest --explode", "nest --evar"], &["tatter {separated}explode {key} {files}"]),
     (&["nest --implode", "nest --ivar"], &["tatter implode --by {others} {files}"]),

@@ -381,7 +381,7 @@ pub fn computable(dtype: &DType, name: Option<&str>) -> String {
         DType::Json => {
             let x = name.unwrap_or("x");
             return format!(
-                "to convert it to text: strings.as_string({x}); if all its values have the same type, declare it with --schema"
+                "to convert it to text: strings.as_string({x}); if all its values have the same type, declare it with --schema, or parse it with the verb cast"
             );
         }
         DType::Arrow(ty) if ty.is_decimal() => Some("float64"),

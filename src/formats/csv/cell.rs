@@ -1,7 +1,7 @@
 //! The kinds of values in fields, recognized from their text: the rules of JSON, without quotes, and the spellings that
 //! statistics programs, spreadsheets and people use. Numbers may be surrounded by spaces.
 
-use crate::formats::decimal::{float, integer};
+use crate::decimal::{float, integer};
 
 /// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,8 +4,8 @@ use super::cell::{CellKind, KINDS, boolean, number, plain, short_integer, whole}
 use super::clash::{self, Clash, ClashingColumn, LISTED};
 use super::dialect::Dialect;
 use super::fields::{Fields, MISQUOTED};
+use crate::decimal::fits_float64;
 use crate::error::Result;
-use crate::formats::decimal::fits_float64;
 use crate::formats::format::{Observed, Request};
 use crate::options::OnError;
 use crate::path::quoted;

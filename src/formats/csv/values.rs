@@ -1,8 +1,8 @@
 //! Parses fields into columns of values.
 
 use super::cell::{self, boolean, number, short_integer, whole};
+use crate::decimal::{float, float16, float32, is_whole};
 use crate::error::{Error, Result};
-use crate::formats::decimal::{float, float16, float32, is_whole};
 use crate::schema::{DType, Type};
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, LargeBinaryArray, LargeStringArray, UInt64Array};
 use arrow_buffer::NullBuffer;

@@ -2,8 +2,8 @@
 
 use super::dialect::Dialect;
 use crate::chunk::Chunk;
+use crate::decimal::{put_float16, put_float32, put_integer};
 use crate::error::{Error, Reason, Result};
-use crate::formats::decimal::{put_float16, put_float32, put_integer};
 use crate::formats::dense_shape;
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::formats::lines;

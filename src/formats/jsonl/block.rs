@@ -1,11 +1,11 @@
 //! Undecoded bytes of whole records, with their position in the input.
 
-use super::error::{Cause, Fix, ParseError};
-use super::suggest::{fixed, near, schema_option, type_at};
 use crate::chunk::Fault;
 use crate::error::{Error, Kind};
 use crate::hint::SKIP;
 use crate::io::buffers::Buffer;
+use crate::json::error::{Cause, Fix, ParseError};
+use crate::json::suggest::{fixed, near, schema_option, type_at};
 use crate::schema::Schema;
 use std::sync::{Arc, OnceLock};
 

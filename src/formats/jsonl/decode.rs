@@ -1,19 +1,19 @@
 //! Decodes a block into a chunk, or observes its types.
 
 use super::block::{Block, Framing, Piece};
-use super::builder::{BuildOptions, LateError, LateErrors};
-use super::column::Column;
-use super::cursor::Cursor;
-use super::error::{Cause, Fix, Parse, ParseError};
 use super::first_wins::is_mixed;
-use super::object::Object;
 use super::observe::{Observation, Part};
 use super::records::{BlockRecords, LineCount};
-use super::seen::FirstSeen;
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Kind, Result};
 use crate::formats::format::Request;
 use crate::hint::SKIP;
+use crate::json::builder::{BuildOptions, LateError, LateErrors};
+use crate::json::column::Column;
+use crate::json::cursor::Cursor;
+use crate::json::error::{Cause, Fix, Parse, ParseError};
+use crate::json::object::Object;
+use crate::json::seen::FirstSeen;
 use crate::schema::Schema;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -71,7 +71,12 @@ fn misfits(block: &Block, request: &Request) -> BTreeMap<usize, Fault> {
 }
 
 fn build_options(request: &Request) -> BuildOptions<'_> {
-    BuildOptions { declared: &request.declared.fields, first_wins: request.options.on_error.skips(), nulls: request.nulls() }
+    BuildOptions {
+        declared: &request.declared.fields,
+        first_wins: request.options.on_error.skips(),
+        nulls: request.nulls(),
+        is_final: false,
+    }
 }
 
 /// The fraction of a block's records after which room is reserved for the rest, because growing vectors copy their

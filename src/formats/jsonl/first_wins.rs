@@ -4,8 +4,8 @@
 //! Parts of an input are observed in parallel, without the records before them. Nearly always they clash with nothing, and are
 //! merged as a whole. Otherwise their records are observed again, in order and one by one, after those before them.
 
-use super::seen::{FirstSeen, Kind, SeenMembers, SeenNode};
-use super::settle::kinds;
+use crate::json::seen::{FirstSeen, Kind, SeenMembers, SeenNode};
+use crate::json::settle::kinds;
 
 /// Whether records clash with each other.
 pub fn is_mixed(records: &SeenMembers) -> bool {

@@ -1,13 +1,7 @@
-//! Limits of JSON records, and of how much of an input is read.
+//! Limits of the records and of how much of an input is read.
 
 use crate::error::{Error, RAISE_LIMIT};
 use crate::formats::format::Request;
-
-/// Maximum nesting depth of lists and objects.
-pub const MAX_DEPTH: usize = 128;
-
-/// Maximum length of a field name, which is repeated in types, messages and output files.
-pub const MAX_NAME_BYTES: usize = 1 << 16;
 
 /// The limits of a cutter.
 #[derive(Clone, Copy, Debug)]

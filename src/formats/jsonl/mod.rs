@@ -3,62 +3,30 @@
 //! ```text
 //! reading   sniff                             detects lines or values from the first bytes
 //!           lines, stream                     cut the input into blocks of whole records
-//!           seen, settle, observe             inference: observed types, and the schema or the conflicts;
-//!           first_wins                        which records are left out of it under `--on-error skip`
 //!           decode                            decodes a block into columns, or observes it; records: its records
-//!           column: leaf, list, map, object, sparse, union   columns under construction, with the interface in builder
-//!           cursor: number, string, skip      the grammar; forms: NaN, bytes, sparse tensors; keys
-//! writing   write, text                       rows as text
+//!           observe                           inference, part by part
+//!           first_wins                        which records are left out of it under `--on-error skip`
+//! writing   writer                            lines, or one array
 //! ```
 //!
-//! Text is decoded directly into columns: the type of each value is known, so no value tree is built. Source of the
-//! meaning: RFC 8259, and the proto3 JSON mapping for non-finite numbers.
-//!
-//! Terms: a **cause** says whether another schema would hold a bad value; **rules** are what a column accepts; a
-//! **form** is a JSON value that represents something else (`{"b64": ...}`).
+//! The text itself is decoded, observed and encoded by [`crate::json`].
 
 mod block;
-mod builder;
-mod column;
-mod cursor;
 mod decode;
-mod error;
 mod first_wins;
-mod forms;
-mod keys;
-mod leaf;
 mod limits;
 mod lines;
-mod list;
-mod map;
-mod number;
-mod number_blocks;
-mod object;
 mod observe;
 mod reader;
 mod records;
-mod rules;
-mod scalar;
-mod seen;
-mod settle;
-mod skip;
 mod sniff;
-mod sparse;
 mod stream;
-mod string;
-mod suggest;
-mod text;
-mod union;
-mod write;
 mod writer;
 
-pub use self::write::value_text;
 /// For JSON inside other containers.
 pub(super) use self::{
     block::{Block, Framing, Piece},
-    cursor::Cursor,
     decode::{decode, observe},
-    write::Encoder,
 };
 
 use self::reader::JsonReader;

@@ -1,14 +1,14 @@
 //! Observations of the records of a run, part by part, and the schema inferred from them.
 
 use super::block::Block;
-use super::cursor::Cursor;
-use super::error::Parse;
 use super::first_wins::{clashes, is_mixed};
 use super::records::{BlockRecords, LineCount};
-use super::seen::{FirstSeen, Interest, SeenMembers};
-use super::settle;
 use crate::error::Result;
 use crate::formats::format::{Observed, Request};
+use crate::json::cursor::Cursor;
+use crate::json::error::Parse;
+use crate::json::seen::{FirstSeen, Interest, SeenMembers};
+use crate::json::settle;
 use crate::schema::{Field, Schema, Type};
 use std::any::Any;
 use std::sync::Arc;
@@ -171,7 +171,7 @@ impl Observed for Observation {
     }
 
     fn schema(&self, request: &Request) -> Result<Schema> {
-        settle::schema(&self.record, &self.inputs, self.too_many_fields, request)
+        settle::schema(&self.record, &self.inputs, self.too_many_fields, &request.declared.fields, &request.options)
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

@@ -1,11 +1,11 @@
 //! The records of a block, one by one, with their lines.
 
 use super::block::{Block, Framing};
-use super::cursor::Cursor;
-use super::error::{Fix, Parse, ParseError};
 use super::limits::too_long;
-use super::seen::FirstSeen;
 use crate::error::RAISE_LIMIT;
+use crate::json::cursor::Cursor;
+use crate::json::error::{Fix, Parse, ParseError};
+use crate::json::seen::FirstSeen;
 
 /// The line of each record, in order.
 pub struct LineCount<'a> {

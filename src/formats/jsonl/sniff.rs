@@ -1,6 +1,6 @@
 //! Detects from the first bytes of an input whether it has one record per line.
 
-use super::cursor::Cursor;
+use crate::json::cursor::Cursor;
 
 /// The form of the first value of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

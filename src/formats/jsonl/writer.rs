@@ -1,11 +1,11 @@
 //! Writes JSON Lines, or one array.
 
-use super::write;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::formats::appending::{Append, appending};
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::io::buffers::{Buffer, Buffers};
+use crate::json::write;
 use crate::options::Options;
 use crate::schema::Schema;
 use std::io::Write;
@@ -41,7 +41,8 @@ impl Encode for JsonEncoder {
         let mut out = self.buffers.empty();
         out.reserve(chunk.nbytes());
         let separator: &[u8] = if self.array { b",\n" } else { b"\n" };
-        write::write_chunk(&chunk, &self.schema, self.omit_null, separator, &mut out).map_err(|e| chunk.origin.resolve(e, chunk.nrows))?;
+        write::write_rows(&chunk.columns, chunk.nrows, &self.schema, self.omit_null, separator, &mut out)
+            .map_err(|e| chunk.origin.resolve(e, chunk.nrows))?;
         if self.array {
             let nbytes = out.len().saturating_sub(separator.len());
             out.truncate(nbytes);

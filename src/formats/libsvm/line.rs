@@ -1,6 +1,6 @@
 //! The grammar of a line: `[label[,label]...] [qid:N] index:value ... [# comment]`.
 
-use crate::formats::decimal::{WHOLE, float, float32, integer, is_rounded, is_too_wide, whole};
+use crate::decimal::{WHOLE, float, float32, integer, is_rounded, is_too_wide, whole};
 use crate::formats::matrix::value::MatrixValue;
 use crate::schema::DType;
 

@@ -2,8 +2,8 @@
 
 use super::names::{INDEX_BASE, LABEL, QID};
 use crate::chunk::Chunk;
+use crate::decimal::put_integer;
 use crate::error::{Error, Result};
-use crate::formats::decimal::put_integer;
 use crate::formats::dense_shape;
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::formats::lines;

@@ -1,7 +1,7 @@
 //! The numeric types of sparse rows, and their text form.
 
+use crate::decimal::put_integer;
 use crate::error::{Error, Result};
-use crate::formats::decimal::put_integer;
 use crate::schema::DType;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;

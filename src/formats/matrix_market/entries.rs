@@ -1,7 +1,7 @@
 //! The values of a matrix, while being read.
 
 use super::banner::{Field, Symmetry};
-use crate::formats::decimal::{float, float32, integer, is_rounded, is_too_wide};
+use crate::decimal::{float, float32, integer, is_rounded, is_too_wide};
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, UInt64Array};
 use std::sync::Arc;
 

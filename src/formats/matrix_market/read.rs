@@ -3,9 +3,9 @@
 use super::banner::{Banner, Field, Symmetry};
 use super::entries::Values;
 use crate::chunk::Decoded;
+use crate::decimal::integer;
 use crate::error::{Error, Result};
 use crate::formats::columnar::adapt::declared_over;
-use crate::formats::decimal::integer;
 use crate::formats::format::{Inference, MAX_EMPTY_RECORDS, Reader, Request, Tasks};
 use crate::formats::matrix::read::{HeldRows, RowBlock, RowSource, Shape, check_held, tasks};
 use crate::io::Input;

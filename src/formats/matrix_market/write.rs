@@ -2,10 +2,10 @@
 //! spooled.
 
 use crate::chunk::Chunk;
+use crate::decimal::put_integer;
 use crate::error::{Error, Result};
 use crate::formats::appending::{Append, appending};
 use crate::formats::arrays::spool::Spool;
-use crate::formats::decimal::put_integer;
 use crate::formats::dense_shape;
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::formats::matrix::value::NumberTexts;

@@ -25,8 +25,8 @@ mod print;
 pub use arrow::arrow_type_text;
 pub use json::{is_json, parse_json};
 pub use name::name_text;
-pub use option::{declaration, schema_option};
-pub use parse::{parse, parse_type};
+pub use option::{declaration, parsing, schema_option};
+pub use parse::{parse, parse_type, parse_typed};
 pub use print::{fitted, lines, typed};
 
 pub use super::literal::{parse_literal, parse_literal_for};

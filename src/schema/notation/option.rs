@@ -2,7 +2,7 @@
 
 use super::name_text;
 use crate::path::FieldPath;
-use crate::printable::shell_quoted;
+use crate::printable::{shell_quoted, shell_word};
 use std::fmt::Display;
 
 /// `a: {b: int64}`: declares the type of the field at the path.
@@ -12,6 +12,11 @@ pub fn declaration(path: &FieldPath, ty: impl Display) -> String {
         Some(inner) => format!("{}: {{{inner}}}", name_text(name)),
     };
     path.names().iter().rev().fold(None, |inner, name| Some(nested(inner, name))).unwrap_or_default()
+}
+
+/// `cast 'x={user: {id: optional json}}'`: parses the JSON text in a field, so that it has a field `inner`, whose type is not known.
+pub fn parsing(texts: &FieldPath, inner: &FieldPath) -> String {
+    format!("cast {}", shell_word(&format!("{texts}={{{}}}", declaration(inner, "optional json"))))
 }
 
 /// `--schema 'x: int64'`, for these declarations.

@@ -75,6 +75,20 @@ pub fn parse_type(text: &str) -> Result<Type> {
     Ok(typed.ty)
 }
 
+/// Parses what follows the name of a field: `int64 = -1`.
+///
+/// # Errors
+/// See [`parse`].
+pub fn parse_typed(text: &str) -> Result<Field> {
+    let mut cursor = Cursor::new(text);
+    let mut field = typed(&mut cursor, String::new(), false)?;
+    clauses(&mut cursor, &mut field)?;
+    if !cursor.at_end() {
+        return Err(cursor.unexpected("nothing after the type"));
+    }
+    Ok(field)
+}
+
 /// `name: type = default from v ...`. `inside`: whether it is inside a structure with axes, at any level.
 fn field(cursor: &mut Cursor, names: &mut HashSet<String>, inside: bool) -> Result<Field> {
     let start = cursor.pos();

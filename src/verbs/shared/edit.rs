@@ -89,6 +89,8 @@ pub struct Edits {
     groups: Vec<Group>,
     /// The schema before any change, with the dtypes of [`Edits::fill_as`].
     original: Schema,
+    /// See [`Edits::accept_nulls`].
+    accepting: HashSet<FieldPath>,
     /// See [`Scope::filling`]; computed on first use.
     filling: OnceLock<Option<Arc<str>>>,
     /// See [`Edits::growing`].
@@ -120,6 +122,7 @@ impl Edits {
             schema: schema.clone(),
             groups: Vec::new(),
             original: schema.clone(),
+            accepting: HashSet::new(),
             filling: OnceLock::new(),
             grows: false,
             part_nbytes: PART_NBYTES,
@@ -143,6 +146,11 @@ impl Edits {
             fields[position].ty.element = Element::Value(dtype.clone());
             Ok(())
         })
+    }
+
+    /// The kernel for this field does not reject nulls, so the advice does not replace them.
+    pub fn accept_nulls(&mut self, path: &FieldPath) {
+        self.accepting.insert(path.clone());
     }
 
     /// Changes the fields of the structure that contains `path`. `plan` gets these fields and the position of `path`;
@@ -255,7 +263,7 @@ impl Map for Edits {
         let Chunk { nrows, mut columns, origin } = chunk;
         let filling = self.filling.get_or_init(|| {
             let paths = self.groups.iter().flat_map(|group| &group.edits).map(|edit| &edit.path);
-            filling::filling(&self.original, paths)
+            filling::filling(&self.original, paths.filter(|path| !self.accepting.contains(*path)))
         });
         for group in &self.groups {
             let scope = Scope { records: RowPartition::uniform(1, nrows)?, filling: filling.clone() };

@@ -3,6 +3,8 @@
 use super::Parser;
 use crate::expr::error::{CAST, ExprError, SEARCH_LIST, SEARCH_TEXT};
 use crate::expr::syntax::lexer::{Token, TokenKind};
+use crate::path::FieldPath;
+use crate::schema::notation;
 
 impl Parser {
     /// The error for the current token.
@@ -32,7 +34,10 @@ impl Parser {
             }
             TokenKind::Op("&" | "|") => error.help("`and` and `or` join conditions"),
             TokenKind::Name(word) if word.eq_ignore_ascii_case("when") => error.help("to choose for each value: where(condition, x, y)"),
-            TokenKind::Op("->") => error.help("a field of a structure is x.name"),
+            TokenKind::Op("->") => {
+                let error = error.help("a field of a structure is x.name");
+                self.json_path().into_iter().fold(error, ExprError::help)
+            }
             TokenKind::Op("~") => error.help(SEARCH_TEXT),
             TokenKind::Op("<" | "<=" | ">" | ">=" | "==" | "!=") if self.at == 0 => {
                 error.help("the field is missing; if the shell replaced a `$name`, write the name without `$`, in single quotes")
@@ -72,6 +77,26 @@ impl Parser {
             TokenKind::Op(op) if op.ends_with('=') && op.len() > 1 => error.help("write the assignment out: x = x + 1"),
             _ => error,
         }
+    }
+
+    /// Advice for the path in JSON text that starts at the current token, as in SQL's `x->'user'->>'id'` and `x->>'$.user.id'`.
+    fn json_path(&self) -> Option<String> {
+        let Some(Token { kind: TokenKind::Name(texts) | TokenKind::Quoted(texts), .. }) = self.tokens.get(self.at.checked_sub(1)?) else {
+            return None;
+        };
+        let (mut keys, mut at) = (Vec::new(), 0);
+        while matches!(self.peek_after(at), TokenKind::Op("->")) {
+            at += 1 + usize::from(matches!(self.peek_after(at + 1), TokenKind::Op(">")));
+            let TokenKind::Str(key) = self.peek_after(at) else { break };
+            match key.strip_prefix("$.") {
+                Some(path) => keys.extend(path.split('.').map(str::to_owned)),
+                None => keys.push(key.clone()),
+            }
+            at += 1;
+        }
+        let (texts, inner) = (FieldPath::name(texts), FieldPath::try_new(keys).ok()?);
+        let field = inner.names().iter().fold(texts.clone(), |outer, name| outer.join(name));
+        Some(format!("a field of JSON text is {}, after the verb {}", field.in_expression(), notation::parsing(&texts, &inner)))
     }
 
     /// Whether the previous token is this operator.

@@ -6,12 +6,13 @@ use crate::demand::Wanted;
 use crate::error::{Kind, Result};
 use crate::formats::format::{Observed, Request};
 use crate::formats::jsonl::block::Piece;
-use crate::formats::jsonl::cursor::Cursor;
 use crate::formats::jsonl::observe::Observation;
 use crate::formats::jsonl::reader::cuts;
-use crate::formats::jsonl::seen::FirstSeen;
-use crate::formats::jsonl::{First, decode, first_value, text, write};
+use crate::formats::jsonl::{First, decode, first_value};
 use crate::io::Input;
+use crate::json::cursor::Cursor;
+use crate::json::seen::FirstSeen;
+use crate::json::{text, write};
 use crate::options::Options;
 use crate::schema::{Schema, notation};
 use std::sync::Arc;
@@ -52,7 +53,7 @@ pub fn rewrite(text: &[u8], is_lines: bool, schema: &Schema, request: &Request) 
     for piece in pieces(text, is_lines, request) {
         let decoded = decode::decode(piece?, schema, request)?;
         decoded.chunk.check(&schema.plain())?;
-        write::write_chunk(&decoded.chunk, schema, request.options.omit_null, b"\n", &mut out)?;
+        write::write_rows(&decoded.chunk.columns, decoded.chunk.nrows, schema, request.options.omit_null, b"\n", &mut out)?;
         bad.extend(decoded.faults.iter().map(|f| f.error.to_string()));
     }
     Ok((String::from_utf8(out).unwrap(), bad))

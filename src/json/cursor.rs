@@ -19,14 +19,29 @@ pub const ONES: u64 = u64::MAX / 255;
 pub struct Cursor<'a> {
     bytes: &'a [u8],
     pos: usize,
-    /// Whether a record ends at the end of its line.
-    lines: bool,
+    unit: Unit,
+}
+
+/// What a value is in, and ends with at the latest.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    /// A line, which is a record.
+    Line,
+    /// An input of values.
+    Input,
+    /// The text of a single value, in a field.
+    Text,
 }
 
 impl<'a> Cursor<'a> {
     /// A cursor at position `pos` of `bytes`. `lines`: a record ends at the end of its line.
     pub fn new(bytes: &'a [u8], pos: usize, lines: bool) -> Cursor<'a> {
-        Cursor { bytes, pos, lines }
+        Cursor { bytes, pos, unit: if lines { Unit::Line } else { Unit::Input } }
+    }
+
+    /// A cursor at the start of the text of a single value.
+    pub fn of_text(bytes: &'a [u8]) -> Cursor<'a> {
+        Cursor { bytes, pos: 0, unit: Unit::Text }
     }
 
     /// Offset in the text.
@@ -106,7 +121,7 @@ impl<'a> Cursor<'a> {
 
     #[inline(never)]
     fn skip_space(&mut self) {
-        while matches!(self.peek(), b' ' | b'\t' | b'\r') || (self.peek() == b'\n' && !self.lines) {
+        while matches!(self.peek(), b' ' | b'\t' | b'\r') || (self.peek() == b'\n' && self.unit != Unit::Line) {
             self.pos += 1;
         }
     }
@@ -170,12 +185,18 @@ impl<'a> Cursor<'a> {
 
     /// Whether the text of the record has ended.
     pub fn at_end(&self) -> bool {
-        self.pos >= self.bytes.len() || (self.lines && self.peek() == b'\n') || (self.peek() == 0 && self.rest().iter().all(|b| *b == 0))
+        self.pos >= self.bytes.len()
+            || (self.unit == Unit::Line && self.peek() == b'\n')
+            || (self.peek() == 0 && self.rest().iter().all(|b| *b == 0))
     }
 
     /// What ended at this position, for a message.
     pub fn end_name(&self) -> &'static str {
-        if self.lines { "the line" } else { "the input" }
+        match self.unit {
+            Unit::Line => "the line",
+            Unit::Input => "the input",
+            Unit::Text => "the text",
+        }
     }
 
     /// The error for something other than `expected`.

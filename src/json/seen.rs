@@ -8,7 +8,7 @@ use super::error::Parse;
 use super::forms::{base64_object, elements, non_finite, overflow, sparse_rank};
 use super::keys::{Key, Keys};
 use super::limits::MAX_DEPTH;
-use crate::formats::decimal::fits_float64;
+use crate::decimal::fits_float64;
 use crate::schema::{Element, Field, MAX_FIELDS, field_near};
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;

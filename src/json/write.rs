@@ -1,12 +1,11 @@
-//! Encodes chunks as text. The arrays of a chunk are inspected once, and rows are then written in sequence.
+//! Encodes columns as text. Their arrays are inspected once, and rows are then written in sequence.
 
 use super::cursor::Cursor;
 use super::forms::{AS_ARROW, SPARSE_KEYS, check_no_bytes, quote_non_finite};
 use super::text::{float, float16, float32, write_bytes, write_integers, write_string};
 use super::union;
-use crate::chunk::Chunk;
+use crate::decimal::put_integer;
 use crate::error::{Error, Result};
-use crate::formats::decimal::put_integer;
 use crate::path::FieldPath;
 use crate::printable::shell_word;
 use crate::schema::notation::{name_text, schema_option};
@@ -29,7 +28,11 @@ pub fn check(schema: &Schema, omit_null: bool) -> Result<()> {
     schema.fields.iter().try_for_each(|f| check_field(f, &FieldPath::name(&f.name), omit_null))
 }
 
-fn check_field(field: &Field, path: &FieldPath, omit_null: bool) -> Result<()> {
+/// Checks one field; see [`check`].
+///
+/// # Errors
+/// See [`check`].
+pub fn check_field(field: &Field, path: &FieldPath, omit_null: bool) -> Result<()> {
     if let Element::Value(DType::Arrow(arrow)) = &field.ty.element
         && let Some(members) = union::members(arrow)
     {
@@ -68,17 +71,17 @@ fn reads_as_sparse(fields: &[Field], omit_null: bool) -> bool {
         })
 }
 
-/// Writes the records of a chunk, each followed by `separator`.
+/// Writes records, each followed by `separator`.
 ///
 /// # Errors
 /// JSON cannot represent a value; the error names the row and the field.
-pub fn write_chunk(chunk: &Chunk, schema: &Schema, omit_null: bool, separator: &[u8], out: &mut Vec<u8>) -> Result<()> {
+pub fn write_rows(columns: &[Tensor], nrows: usize, schema: &Schema, omit_null: bool, separator: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let mut fields = Vec::with_capacity(schema.fields.len());
-    for (field, column) in schema.fields.iter().zip(&chunk.columns) {
+    for (field, column) in schema.fields.iter().zip(columns) {
         fields.push(EncodedMember::of(field, column, &FieldPath::name(&field.name), omit_null)?);
     }
     let record = Object { fields, omit_null };
-    for row in 0..chunk.nrows {
+    for row in 0..nrows {
         record.write(row, out).map_err(|e| e.at_row(row))?;
         out.extend_from_slice(separator);
     }

@@ -72,7 +72,7 @@ impl<C: Builder> Object<C> {
             field_errors: None,
             held: None,
             forced_nulls: Vec::new(),
-            ignores_unknown: None,
+            ignores_unknown: options.is_final.then(Wanted::none),
             is_wide: false,
             room: 0,
             filled: Vec::new(),
@@ -425,15 +425,24 @@ impl<C: Builder> Member<C> {
     fn of(field: &Field, number: usize, options: BuildOptions) -> Result<Member<C>> {
         // A declared structure can leave fields to inference; only the fields that it names are declared.
         let declared = field_near(options.declared, number, |f| f.name == field.name);
-        let mut column = C::of(&field.ty, declared, options).map_err(|e| e.in_field(&field.name))?;
-        let default = field.default.as_ref().map(literal_text);
-        if let Some(default) = &default {
-            let read = column.read(&mut Cursor::new(default, 0, false));
-            read.map_err(|t| Error::usage(format!("the default does not fit the type: {}", t.message)).in_field(&field.name))?;
-            column.truncate(0);
-        }
+        let (column, default) = column_of(field, declared, options)?;
         Ok(Member::Column { column, default })
     }
+}
+
+/// An empty column for a field, and the text of its default. `declared`: the field in `--schema`, if any.
+///
+/// # Errors
+/// The type cannot be read from JSON, or the default does not fit it.
+pub fn column_of<C: Builder>(field: &Field, declared: Option<&Field>, options: BuildOptions) -> Result<(C, Option<Vec<u8>>)> {
+    let mut column = C::of(&field.ty, declared, options).map_err(|e| e.in_field(&field.name))?;
+    let default = field.default.as_ref().map(literal_text);
+    if let Some(default) = &default {
+        let read = column.read(&mut Cursor::new(default, 0, false));
+        read.map_err(|t| Error::usage(format!("the default does not fit the type: {}", t.message)).in_field(&field.name))?;
+        column.truncate(0);
+    }
+    Ok((column, default))
 }
 
 /// Appends nulls up to `nrows` rows, after making `room` in a column without rows.
@@ -448,8 +457,9 @@ fn fill_up(column: &mut impl Builder, nrows: usize, room: usize) {
     }
 }
 
+/// Appends the value at the cursor; null has the value of the default, if there is one.
 #[inline(always)]
-fn read_value(cursor: &mut Cursor, column: &mut impl Builder, default: Option<&[u8]>) -> Parse<()> {
+pub fn read_value(cursor: &mut Cursor, column: &mut impl Builder, default: Option<&[u8]>) -> Parse<()> {
     if let Some(default) = default
         && cursor.take_word("null")
     {

@@ -1,7 +1,7 @@
 //! Scalars as JSON text.
 
 use super::string::specials;
-use crate::formats::decimal;
+use crate::decimal;
 use crate::schema::Literal;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -12,8 +12,8 @@ use super::cursor::Cursor;
 use super::seen::{FirstSeen, Interest, Kind, SeenMember, SeenMembers, SeenNode};
 use super::suggest::schema_option;
 use crate::error::{Error, Result};
-use crate::formats::format::Request;
 use crate::hint::Hint;
+use crate::options::{OnError, Options};
 use crate::schema::notation;
 use crate::schema::{DType, Dim, Element, Field, Schema, Type};
 use std::collections::BTreeSet;
@@ -48,11 +48,17 @@ struct Settling<'a> {
     lost: bool,
 }
 
-/// The schema of everything observed.
+/// The schema of everything observed. `declared`: the fields in `--schema`.
 ///
 /// # Errors
 /// Conflicts that neither `--mixed json` nor `--on-error` resolves.
-pub fn schema(record: &SeenMembers, inputs: &[Arc<str>], too_many_fields: Option<FirstSeen>, request: &Request) -> Result<Schema> {
+pub fn schema(
+    record: &SeenMembers,
+    inputs: &[Arc<str>],
+    too_many_fields: Option<FirstSeen>,
+    declared: &[Field],
+    options: &Options,
+) -> Result<Schema> {
     if let Some(first) = too_many_fields {
         return Err(crate::schema::too_many_fields()
             .locate(|at| {
@@ -61,11 +67,12 @@ pub fn schema(record: &SeenMembers, inputs: &[Arc<str>], too_many_fields: Option
             })
             .help("to read some of them: select FIELD,FIELD; to read each record as JSON text: --from text"));
     }
-    let rule = if !request.options.on_error.skips() || request.options.mixed { Rule::Json } else { Rule::FirstWins };
-    let mut settling = Settling { rule, inputs, names: Vec::new(), clashes: Vec::new(), nulls: request.nulls(), lost: false };
+    let rule = if !options.on_error.skips() || options.mixed { Rule::Json } else { Rule::FirstWins };
+    let mut settling =
+        Settling { rule, inputs, names: Vec::new(), clashes: Vec::new(), nulls: options.on_error == OnError::Null, lost: false };
     let mut schema = Schema::new(settling.fields(record));
-    add_declared(&mut schema.fields, &request.declared.fields);
-    if settling.clashes.is_empty() || request.options.mixed {
+    add_declared(&mut schema.fields, declared);
+    if settling.clashes.is_empty() || options.mixed {
         for member in &record.list {
             if let Some(map) = as_map(member, &schema) {
                 let text = format!(
@@ -73,7 +80,7 @@ pub fn schema(record: &SeenMembers, inputs: &[Arc<str>], too_many_fields: Option
                     crate::path::quoted(&member.name),
                     notation::schema_option(&map)
                 );
-                request.options.notices.add(text, false)?;
+                options.notices.add(text, false)?;
             }
         }
         return Ok(schema);

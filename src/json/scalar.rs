@@ -7,7 +7,7 @@ use super::forms::{base64_object, non_finite, overflow, quote_non_finite};
 use super::number::Number;
 use super::rules::Rules;
 use super::settle::type_of;
-use crate::formats::decimal::{self, fits_float64, is_halfway};
+use crate::decimal::{self, fits_float64, is_halfway};
 use crate::schema::DType;
 use crate::tensor::builder::{Nulls, StringRows};
 use half::f16;

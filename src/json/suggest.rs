@@ -17,7 +17,13 @@ pub fn fixed(schema: &Schema, error: &ParseError) -> Option<Schema> {
         return None;
     }
     let names: Vec<&str> = error.path().collect();
-    Some(Schema::new(vec![fixed_field(&schema.fields, &names, error)?]))
+    Some(Schema::new(vec![fixed_field(&schema.fields, &names, error, false)?]))
+}
+
+/// The whole field, changed so that the value can be read. The error names the field itself first.
+pub fn fixed_whole(field: &Field, error: &ParseError) -> Option<Field> {
+    let names: Vec<&str> = error.path().collect();
+    fixed_field(std::slice::from_ref(field), &names, error, true)
 }
 
 /// The type of the field that the error names.
@@ -47,7 +53,8 @@ fn is_named(field: &Field, name: &str) -> bool {
     field.source_name() == name
 }
 
-fn fixed_field(fields: &[Field], names: &[&str], error: &ParseError) -> Option<Field> {
+/// `whole`: with the fields beside those that the error names.
+fn fixed_field(fields: &[Field], names: &[&str], error: &ParseError, whole: bool) -> Option<Field> {
     let (name, below) = names.split_first()?;
     let Some(field) = fields.iter().find(|field| is_named(field, name)) else {
         return match &error.fix {
@@ -58,7 +65,12 @@ fn fixed_field(fields: &[Field], names: &[&str], error: &ParseError) -> Option<F
     let mut field = field.clone();
     if !below.is_empty() {
         if let Element::Struct(inner) = &mut field.ty.element {
-            *inner = vec![fixed_field(inner, below, error)?];
+            let fixed = fixed_field(inner, below, error, whole)?;
+            match inner.iter_mut().find(|field| whole && field.name == fixed.name) {
+                Some(field) => *field = fixed,
+                None if whole => inner.push(fixed),
+                None => *inner = vec![fixed],
+            }
         }
         return Some(field);
     }

@@ -20,6 +20,8 @@ pub struct BuildOptions<'a> {
     pub first_wins: bool,
     /// Whether unreadable fields of a record become null.
     pub nulls: bool,
+    /// Whether the type is final, so that keys that a structure does not have are skipped.
+    pub is_final: bool,
 }
 
 /// Rows that turn out to be bad only after the whole column is known.
