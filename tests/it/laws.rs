@@ -31,7 +31,9 @@ fn records(outcome: &Outcome) -> Vec<Value> {
 const CHAINS: &[&str] = &[
     "convert",
     "head 2",
+    "head 1 --by a",
     "tail 3",
+    "tail 1 --by a",
     "skip 2",
     "select a",
     "drop a",
@@ -58,6 +60,8 @@ const CHAINS: &[&str] = &[
     "shard 1/2",
     "sample 3",
     "sample 0.5",
+    "sample 1 --by a",
+    "sample 2 --weights a",
     "shuffle",
     "shuffle --buffer 2",
     "batch all --max-values a=3",
