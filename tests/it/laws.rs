@@ -53,6 +53,7 @@ const CHAINS: &[&str] = &[
     "fill-null a=[]",
     "fill-null a=0",
     "fill-null a={}",
+    "fill-null --forward a",
     "explode a",
     "explode a --keep-empty",
     "explode a.a",
