@@ -54,6 +54,11 @@ impl Keys {
         self.fields(schema, verb)?.into_iter().map(position).collect()
     }
 
+    /// The fields, as given.
+    pub fn paths(&self) -> &[FieldPath] {
+        &self.0
+    }
+
     /// The names of the fields to read.
     pub fn names(&self) -> impl Iterator<Item = String> {
         self.0.iter().filter_map(|path| path.names().first().cloned())
