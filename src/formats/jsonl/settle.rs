@@ -11,9 +11,10 @@
 use super::cursor::Cursor;
 use super::seen::{FirstSeen, Interest, Kind, SeenMember, SeenMembers, SeenNode};
 use super::suggest::schema_option;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, nearest};
 use crate::formats::format::Request;
 use crate::hint::Hint;
+use crate::path::quoted;
 use crate::schema::notation;
 use crate::schema::{DType, Dim, Element, Field, Schema, Type};
 use std::collections::BTreeSet;
@@ -64,13 +65,14 @@ pub fn schema(record: &SeenMembers, inputs: &[Arc<str>], too_many_fields: Option
     let rule = if !request.options.on_error.skips() || request.options.mixed { Rule::Json } else { Rule::FirstWins };
     let mut settling = Settling { rule, inputs, names: Vec::new(), clashes: Vec::new(), nulls: request.nulls(), lost: false };
     let mut schema = Schema::new(settling.fields(record));
+    note_misspelt(&schema.fields, request)?;
     add_declared(&mut schema.fields, &request.declared.fields);
     if settling.clashes.is_empty() || request.options.mixed {
         for member in &record.list {
             if let Some(map) = as_map(member, &schema) {
                 let text = format!(
                     "{}: there are many keys, each in only a few records; if the keys are data, reading them as a map is faster: {}",
-                    crate::path::quoted(&member.name),
+                    quoted(&member.name),
                     notation::schema_option(&map)
                 );
                 request.options.notices.add(text, false)?;
@@ -164,7 +166,7 @@ fn only(fields: &[Field], paths: &[&[String]]) -> Vec<Field> {
 }
 
 fn path_text(names: &[String]) -> String {
-    names.iter().map(|n| crate::path::quoted(n)).collect::<Vec<_>>().join(".")
+    names.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(".")
 }
 
 impl Settling<'_> {
@@ -343,6 +345,23 @@ pub fn kinds(first: impl Fn(Kind) -> FirstSeen) -> Kinds {
         ("objects", if as_bytes { FirstSeen::NEVER } else { object }),
     ];
     Kinds { all, as_bytes, float: first(Kind::Float).min(non_finite) }
+}
+
+/// Notes a declared field that no record has if there is another with a similar name, unless it becomes an error.
+fn note_misspelt(fields: &[Field], request: &Request) -> Result<()> {
+    let seen: HashSet<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+    let declared: HashSet<&str> = request.declared.fields.iter().flat_map(|field| [field.name.as_str(), field.source_name()]).collect();
+    let is_seen = |field: &&Field| seen.contains(field.name.as_str()) || seen.contains(field.source_name());
+    for field in request.declared.fields.iter().filter(|field| !is_seen(field)) {
+        let others = fields.iter().map(|other| other.name.as_str()).filter(|name| !declared.contains(name));
+        let Some(near) = nearest(field.source_name(), others) else { continue };
+        let text = format!("--schema names {}, but the records have {}", quoted(field.source_name()), quoted(near));
+        let is_required = !field.ty.optional && field.default.is_none() && request.wanted.includes(&field.name);
+        // Verbs other than `schema` read the records, and the first without a required field is an error.
+        let list = if is_required { &request.options.hints } else { &request.options.notices };
+        list.add(text, false)?;
+    }
+    Ok(())
 }
 
 /// Adds the declared fields that no record has.
