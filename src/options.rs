@@ -141,6 +141,8 @@ pub struct Options {
     pub arrays: Arc<BTreeMap<String, (Type, Tensor)>>,
     /// The lookup tables of verbs, by file and fields.
     pub tables: Arc<BTreeMap<(OsString, Vec<String>), Table>>,
+    /// The types that `--schema` gives, after it has been read.
+    pub declared: Arc<Schema>,
     /// The baseline that a report compares with.
     pub baseline: Option<Arc<dyn Any + Send + Sync>>,
     /// Whether another input of the command, such as a table, may be the one with the splits of `--split`.
@@ -216,6 +218,7 @@ impl Default for Options {
             repeated: Tally::default(),
             arrays: Arc::default(),
             tables: Arc::default(),
+            declared: Arc::default(),
             baseline: None,
             splits_beside: false,
             hints: Notices::default(),

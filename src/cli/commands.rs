@@ -7,7 +7,7 @@ use crate::formats::IndexForm;
 use crate::run::diff::{self, Comparison};
 use crate::run::index;
 use crate::tensor::equal::Tolerance;
-use crate::verbs::{Example, Verdict};
+use crate::verbs::{Example, Keys, Verdict};
 use clap::{Arg, ArgAction};
 use std::ffi::{OsStr, OsString};
 
@@ -31,7 +31,10 @@ pub static COMMANDS: &[Standalone] = &[
                 only one dataset has; field order does not matter. \
                 If both are Parquet or Arrow files, their stored types, nullability and metadata are also compared.\n\n\
                 Indices in a path start at 0: docs[1].tokens[2]. Options such as --from and --schema apply to both; \
-                --on-error does not apply.",
+                --on-error does not apply.\n\n\
+                With --by, records with equal keys are compared, whatever their order, and the report says how many records only one of the \
+                datasets has, how many differ, and which come first. A key must be unique in each dataset. Keys are compared as in `unique`. \
+                Both datasets are sorted by key, beyond --max-memory in temporary files (see --temp-dir).",
         examples: &[
             Example {
                 about: "the datasets differ in one value",
@@ -52,6 +55,13 @@ pub static COMMANDS: &[Standalone] = &[
                 input: "==> a.jsonl <==\n{\"x\": [0.1, 2.0]}\n==> b.jsonl <==\n{\"x\": [0.10000001, 2.1]}\n",
                 output: "record 1: x[1]\n  a.jsonl: 2.0\n  b.jsonl: 2.1\n",
             },
+            Example {
+                about: "records are paired by id",
+                args: "diff --by id a.jsonl b.jsonl",
+                input: "==> a.jsonl <==\n{\"id\": 1, \"x\": \"a\"}\n{\"id\": 2, \"x\": \"b\"}\n{\"id\": 3, \"x\": \"c\"}\n\
+                        ==> b.jsonl <==\n{\"id\": 3, \"x\": \"d\"}\n{\"id\": 1, \"x\": \"a\"}\n",
+                output: "1 record only in a.jsonl: record 2, id: 2\n1 record differs: records 3 and 1, id: 3: x\n  a.jsonl: \"c\"\n  b.jsonl: \"d\"\n",
+            },
         ],
         takes_output: true,
         augment: |command| {
@@ -61,6 +71,13 @@ pub static COMMANDS: &[Standalone] = &[
             command
                 .arg(file("A", "First dataset: a file, a quoted glob, shards or a directory; - is standard input"))
                 .arg(file("B", "Second dataset, given in the same way"))
+                .arg(
+                    Arg::new("by")
+                        .long("by")
+                        .value_name("FIELDS")
+                        .value_parser(Keys::parse)
+                        .help("Compare records with the same values of these fields, instead of by position"),
+                )
                 .arg(Arg::new("values-only").long("values-only").action(ArgAction::SetTrue).help("Ignore types and metadata"))
                 .arg(tolerance("rtol", "Floats a and b are equal if |a - b| <= ATOL + RTOL * |b| [default: 0]"))
                 .arg(tolerance("atol", "See --rtol [default: 0]"))
@@ -70,7 +87,8 @@ pub static COMMANDS: &[Standalone] = &[
             let [relative, absolute] = ["rtol", "atol"].map(|which| matches.get_one::<f64>(which).copied());
             let tolerance = (relative.is_some() || absolute.is_some())
                 .then(|| Tolerance { relative: relative.unwrap_or(0.0), absolute: absolute.unwrap_or(0.0) });
-            let comparison = Comparison { values_only: matches.get_flag("values-only"), tolerance };
+            let by = matches.get_one::<Keys>("by").cloned();
+            let comparison = Comparison { by, values_only: matches.get_flag("values-only"), tolerance };
             diff::run(name("A"), name("B"), comparison, options, out)
         },
     },

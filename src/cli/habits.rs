@@ -1,6 +1,7 @@
 //! Suggests the equivalents of options of other tools.
 
-const LAST_OF_EACH: &str = "to keep the last record of each value: enumerate then sort --by -index then unique --by FIELD";
+const BACKWARD: &str = "for the next value of later records: enumerate then sort --by -index then fill-null --forward FIELDS \
+                        then sort --by index then drop index";
 
 /// Verbs, their options in other tools, and what to do here.
 const OPTIONS: &[(&[&str], &[&str], &str)] = &[
@@ -44,7 +45,7 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     (&["batch", "padded-batch"], &["-n", "--size", "--batch-size"], "the number is a positional argument: batch 32"),
     (&["to-dense"], &["--pad", "--padding"], "did you mean --default?"),
     (&["batch"], &["--pad", "--padded"], "for padded batches, use the verb padded-batch: padded-batch N"),
-    (&["unique"], &["--keep"], LAST_OF_EACH),
+    (&["unique"], &["--keep"], "to keep the last record of each value: tail 1 --by FIELD"),
     (&["unique"], &["-g", "-f"], "use --by to specify the fields: unique --by FIELDS"),
     (&["count"], &["-g", "-f"], "use --by to specify the fields: count --by FIELDS"),
     (&["count"], &["-n"], "omit -n: records are counted"),
@@ -81,13 +82,15 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
         &["--where", "--filter"],
         "select records with the verb filter: filter CONDITION then ...",
     ),
+    (&["head", "tail", "sample", "cumsum"], &["-g", "--group", "--group-by", "--groupby", "--on", "--per"], "did you mean --by?"),
+    (&["sample"], &["--stratify", "--stratify-by", "--strata", "--stratified"], "did you mean --by?"),
+    (&["sample"], &["--weight", "-w", "--probs", "--p"], "did you mean --weights?"),
     (
-        &["head"],
-        &["--by", "-g"],
-        "to keep one record for each value: unique --by FIELD; to keep N: \
-         map 'n = 1' then cumsum n --by FIELD then filter 'n_cumsum <= N' then drop n,n_cumsum",
+        &["fill-null"],
+        &["--method", "--strategy", "--ffill", "--pad", "-a"],
+        "for the last value of earlier records, name the fields: fill-null --forward x",
     ),
-    (&["tail"], &["--by", "-g"], LAST_OF_EACH),
+    (&["fill-null"], &["--backward", "--bfill", "--backfill"], BACKWARD),
     (
         &["to-dense"],
         &["--length", "--len", "--max-length", "--max-len", "--maxlen", "--size"],

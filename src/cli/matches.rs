@@ -57,8 +57,11 @@ pub fn matches_of(verb: &verbs::Entry, command: &Command, words: &[&OsString]) -
         return without();
     }
     match command.clone().try_get_matches_from(words) {
+        Err(error) if verb.optional_argument && is_left_out(&error) => without(),
         // If neither the argument nor an option that replaces it is given, the verb's error lists all of them.
-        Err(error) if (verb.optional_argument || verb.argument_unless.is_some()) && is_left_out(&error) => without(),
+        Err(error) if verb.argument_unless.is_some() && error.kind() == ErrorKind::MissingRequiredArgument && is_left_out(&error) => {
+            without()
+        }
         result => result,
     }
 }

@@ -14,6 +14,7 @@ use super::suggest::schema_option;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::options::{OnError, Options};
+use crate::path::quoted;
 use crate::schema::notation;
 use crate::schema::{DType, Dim, Element, Field, Schema, Type};
 use std::collections::BTreeSet;
@@ -77,7 +78,7 @@ pub fn schema(
             if let Some(map) = as_map(member, &schema) {
                 let text = format!(
                     "{}: there are many keys, each in only a few records; if the keys are data, reading them as a map is faster: {}",
-                    crate::path::quoted(&member.name),
+                    quoted(&member.name),
                     notation::schema_option(&map)
                 );
                 options.notices.add(text, false)?;
@@ -171,7 +172,7 @@ fn only(fields: &[Field], paths: &[&[String]]) -> Vec<Field> {
 }
 
 fn path_text(names: &[String]) -> String {
-    names.iter().map(|n| crate::path::quoted(n)).collect::<Vec<_>>().join(".")
+    names.iter().map(|n| quoted(n)).collect::<Vec<_>>().join(".")
 }
 
 impl Settling<'_> {

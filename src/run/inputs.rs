@@ -203,7 +203,7 @@ impl Inputs {
     }
 
     /// The types given by `--schema`.
-    pub fn declared(&self) -> &Schema {
+    pub fn declared(&self) -> &Arc<Schema> {
         &self.declared
     }
 

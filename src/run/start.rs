@@ -152,7 +152,7 @@ impl<'a> Run<'a> {
                 options.notices.add("--input-name has no effect: standard input is not read".to_owned(), options.strict)?;
             }
         }
-        let options = Arc::new(Options { source: inputs.format_name(), ..options.clone() });
+        let options = Arc::new(Options { source: inputs.format_name(), declared: inputs.declared().clone(), ..options.clone() });
         Ok(Run { verbs, inputs, targets, read, options, types_of: None, found_no_fields: false })
     }
 

@@ -1,13 +1,13 @@
 //! `cumsum FIELD`: running totals across records.
 
-use super::shared::fields::copied_first;
 use super::shared::key_table::KeyTable;
 use super::shared::keys::{KeyField, Keys, key_columns};
+use super::shared::number::NumberField;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
-use crate::error::{Error, Reason, Result};
-use crate::expr::{self, computable, valueless};
+use crate::error::{Error, Result};
+use crate::expr;
 use crate::options::Options;
 use crate::path::{FieldPath, new_name, quoted};
 use crate::printable::shell_word;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// Running totals across records.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Cumsum {
-    /// Field to sum, a number in each record
+    /// Field to sum, a number in each record; also inside structures, such as a.b
     #[arg(value_name = "FIELD", value_parser = FieldPath::parse)]
     field: FieldPath,
     /// Keep a separate total for each combination of values of these fields
@@ -62,34 +62,7 @@ function cumsum: map 'y = cumsum(x)'.";
     ];
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
-        let (positions, field) = schema.find(&self.field)?;
-        let ty = &field.ty;
-        let [position] = positions.as_slice() else {
-            let error = Error::usage("is inside a structure; expected a field of the record").in_field(&self.field);
-            return Err(error.help(copied_first(&self.field, "cumsum", schema)));
-        };
-        let dtype = ty.dtype().filter(|_| ty.dims.is_empty());
-        let is_float = match dtype {
-            Some(DType::Float16 | DType::Float32 | DType::Float64) => true,
-            Some(dtype) if dtype.is_integer() => false,
-            _ => {
-                let error = Error::usage(format!("is {ty}; expected a number in each record")).in_field(&self.field);
-                let is_list_of_numbers = !ty.dims.is_empty() && ty.dtype().is_some_and(|d| d.is_tensor() && *d != DType::String);
-                return Err(match is_list_of_numbers {
-                    _ if dtype == Some(&DType::Null) => error.help(valueless(&self.field, ty)),
-                    _ if ty.dims.is_empty() && dtype.is_some_and(|dtype| !dtype.is_tensor()) => {
-                        let name = self.field.to_string();
-                        dtype.map(|dtype| computable(dtype, Some(&name))).into_iter().fold(error, Error::help)
-                    }
-                    true => {
-                        let map = shell_word(&format!("n = reduce_sum({})", self.field.in_expression()));
-                        let error = error.because(Reason::NotScalar(self.field.names().to_vec()));
-                        error.help(format!("sum the list first: map {map} then cumsum n"))
-                    }
-                    false => error,
-                });
-            }
-        };
+        let field = NumberField::find(&self.field, schema, Self::NAME)?;
         let name = self.name();
         if schema.index_of(&name).is_some() {
             let error = Error::usage(format!("the records already have a field named {}", quoted(&name)));
@@ -98,16 +71,15 @@ function cumsum: map 'y = cumsum(x)'.";
         let keys =
             self.by.as_ref().map_or(Ok(Vec::new()), |by| by.fields(schema, &format!("cumsum {}", shell_word(&self.field.to_string()))))?;
         let mut fields = schema.fields.clone();
-        let dtype = if is_float { DType::Float64 } else { DType::Int64 };
+        let dtype = if field.is_float { DType::Float64 } else { DType::Int64 };
         fields.push(Field::new(name, Type::tensor(dtype, Vec::new())));
         let way_out = "use fewer --by fields, or a coarser key computed with map";
         let totals = Totals {
-            field: *position,
-            path: self.field.clone(),
             keys,
             is_exclusive: self.exclusive,
             table: KeyTable::new(Self::NAME, way_out, options),
-            sums: if is_float { Sums::Floats(Vec::new()) } else { Sums::Integers(Vec::new()) },
+            sums: if field.is_float { Sums::Floats(Vec::new()) } else { Sums::Integers(Vec::new()) },
+            field,
         };
         Ok(Bound { schema: Arc::new(Schema::new(fields)), operator: Operator::Fold(Box::new(totals)) })
     }
@@ -126,8 +98,7 @@ impl Cumsum {
 }
 
 struct Totals {
-    field: usize,
-    path: FieldPath,
+    field: NumberField,
     keys: Vec<KeyField>,
     is_exclusive: bool,
     table: KeyTable,
@@ -147,12 +118,10 @@ impl Fold for Totals {
             false => self.table.insert(&key_columns(&self.keys, &chunk)?)?.numbers,
         };
         let nkeys = self.table.len().max(1);
-        let values = chunk.columns[self.field].as_leaf()?;
+        let values = self.field.of(&chunk)?;
+        let values = values.as_leaf()?;
         let null = (0..chunk.nrows).find(|row| values.is_null(*row));
-        let mut bad = null.map(|row| {
-            let error = Error::data("is null").in_field(&self.path).at_row(row);
-            error.help(format!("fill it first: fill-null {}", shell_word(&format!("{}=0", self.path))))
-        });
+        let mut bad = null.map(|row| self.field.null_at(row));
         // The rows before a bad one are passed on.
         let before = null.unwrap_or(chunk.nrows);
         let totals: ArrayRef = match &mut self.sums {
@@ -165,7 +134,7 @@ impl Fold for Totals {
                     let after = *sum + values[row];
                     let written = if self.is_exclusive { *sum } else { after };
                     let Ok(total) = i64::try_from(written) else {
-                        bad = Some(Error::data("the total exceeds the range of int64").in_field(&self.path).at_row(row));
+                        bad = Some(self.field.error_at(row, "the total exceeds the range of int64"));
                         break;
                     };
                     totals.push(total);

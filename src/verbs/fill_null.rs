@@ -1,9 +1,12 @@
-//! `fill-null x=0,..`: replaces nulls with a value.
+//! `fill-null x=0,..`: replaces nulls with a value, or `fill-null --forward x,..`: with an earlier one.
+
+mod forward;
 
 use super::shared::args::split_commas;
 use super::shared::edit::{Edits, Scope};
-use super::shared::fields::split_assignment;
-use super::verb::{Bound, Example, Verb};
+use super::shared::fields::{Patterns, copied_first, split_assignment};
+use super::shared::keys::Keys;
+use super::verb::{ArgumentUnless, Bound, Example, Operator, Verb};
 use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::expr;
@@ -26,12 +29,21 @@ pub struct FillNull {
     /// Fields and values, such as x=0,name="",tags=[]; a field may be given twice
     #[arg(value_name = "FIELD=VALUE,..", value_parser = parse)]
     pairs: Pairs,
+    /// Instead, replace a null in each of these fields with the last value of the field in an earlier record
+    #[arg(long, value_name = "FIELDS", value_parser = Patterns::parse)]
+    forward: Option<Patterns>,
+    /// With --forward, take values only from records with the same values of these fields
+    #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
+    by: Option<Keys>,
 }
 
 #[derive(Clone, Debug)]
 struct Pairs(Vec<(FieldPath, String)>);
 
 fn parse(text: &str) -> Result<Pairs, Error> {
+    if text.is_empty() {
+        return Ok(Pairs(Vec::new()));
+    }
     let pair = |part: &str| {
         let (name, value) = split_assignment(part, "FIELD=VALUE, such as x=0")?;
         Ok((FieldPath::parse(name)?, value.to_owned()))
@@ -50,7 +62,12 @@ with one that has no entries. x=0 also replaces a null row of known size, such a
 one whose fields are null; then fill these fields: s={},s.a=0.
 
 A value is a literal: a number, True, \"text\", b\"bytes\"; a string does not need quotes, nor does a time (t=1970-01-01). It must fit the field's dtype; a field that is \
-always null takes the dtype of the value.";
+always null takes the dtype of the value.
+
+With --forward, a field that is null as a whole gets its value from the latest record before in which it is not null (with --by, the latest \
+with the same key), whatever its type. Nulls before the first value stay, and so do nulls inside lists and structures. The last value of \
+each key is kept in memory (see --max-memory).";
+    const ARGUMENT_UNLESS: Option<ArgumentUnless> = Some(|given| given("--forward"));
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "missing prices become 0, missing lists empty",
@@ -64,9 +81,24 @@ always null takes the dtype of the value.";
             input: "{\"docs\": [{\"title\": \"a\"}, {\"title\": null}], \"m\": [[1, null], [null]]}\n",
             output: "{\"docs\":[{\"title\":\"a\"},{\"title\":\"untitled\"}],\"m\":[[1,-1],[-1]]}\n",
         },
+        Example {
+            about: "the last reading of the same sensor; 0 before the first",
+            args: "fill-null --forward t --by sensor then fill-null t=0",
+            input: "{\"sensor\": 1, \"t\": 20}\n{\"sensor\": 2, \"t\": null}\n{\"sensor\": 1, \"t\": null}\n",
+            output: "{\"sensor\":1,\"t\":20}\n{\"sensor\":2,\"t\":0}\n{\"sensor\":1,\"t\":20}\n",
+        },
     ];
 
-    fn bind(&self, schema: &Arc<Schema>, _: &Options) -> Result<Bound> {
+    fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        if let Some(fields) = &self.forward {
+            return self.bind_forward(fields, schema, options);
+        }
+        if self.by.is_some() {
+            return Err(Error::usage("--by requires --forward FIELDS"));
+        }
+        if self.pairs.0.is_empty() {
+            return Err(Error::usage("expected FIELD=VALUE, such as x=0, or --forward FIELDS"));
+        }
         let mut edits = Edits::new(schema);
         let mut values_of: HashMap<&FieldPath, Vec<&str>> = HashMap::new();
         self.pairs.0.iter().for_each(|(field, text)| values_of.entry(field).or_default().push(text));
@@ -84,7 +116,25 @@ always null takes the dtype of the value.";
     }
 
     fn demand(&self, after: Demand) -> Demand {
-        after.and_fields(self.pairs.0.iter().filter_map(|(field, _)| field.names().first().cloned()))
+        let after = after.and_fields(self.pairs.0.iter().filter_map(|(field, _)| field.names().first().cloned()));
+        after.and_fields(self.forward.iter().flat_map(Patterns::wanted).chain(self.by.iter().flat_map(Keys::names)))
+    }
+}
+
+impl FillNull {
+    fn bind_forward(&self, fields: &Patterns, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let mut positions = Vec::new();
+        for path in fields.resolve(schema)? {
+            let (found, _) = schema.find(&path)?;
+            let [position] = found.as_slice() else {
+                let error = Error::usage("is inside a structure; --forward fills fields of the record").in_field(&path);
+                return Err(error.help(copied_first(&path, "fill-null --forward", schema)));
+            };
+            positions.push(*position);
+        }
+        let keys = self.by.as_ref().map_or(Ok(Vec::new()), |by| by.fields(schema, "fill-null --forward FIELDS"))?;
+        let fold = forward::Forward::new(&positions, keys, options);
+        Ok(Bound { schema: schema.clone(), operator: Operator::Fold(Box::new(fold)) })
     }
 }
 

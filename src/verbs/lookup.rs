@@ -3,6 +3,7 @@
 use super::shared::divided::by_nbytes;
 use super::shared::fields::copied_first;
 use super::shared::key_table::KeyTable;
+use super::shared::keys::KeyField;
 use super::verb::{Bound, ChunkParts, Example, Map, Operator, Verb};
 use crate::chunk::{Chunk, Origin};
 use crate::demand::Demand;
@@ -27,7 +28,7 @@ use std::sync::Arc;
 /// Adds fields of another file, by key.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Lookup {
-    /// Field whose value is looked up
+    /// Field whose value is looked up; also inside structures, such as a.b
     #[arg(value_name = "FIELD", value_parser = one_field)]
     field: FieldPath,
     /// The literal word `in`
@@ -123,11 +124,11 @@ records of FILE are streamed. --on-error does not apply to TABLE. To join two la
     ];
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
-        let (positions, field) = schema.find(&self.field)?;
-        let [position] = positions.as_slice() else {
-            let error = Error::usage("is inside a structure; expected a field of the record").in_field(&self.field);
+        let Some(source) = KeyField::outside_lists(&self.field, schema)? else {
+            let error = Error::usage("is inside a list of structures; expected a list of values").in_field(&self.field);
             return Err(error.help(copied_first(&self.field, "lookup", schema)));
         };
+        let field = &source.field;
         if self.missing == Missing::Skip && !field.ty.dims.is_empty() {
             let error = Error::usage(format!("--missing skip needs a single value in each record, but {} is {}", self.field, field.ty));
             let one = format!("explode {0} then lookup {0}", shell_word(&self.field.to_string()));
@@ -155,8 +156,7 @@ records of FILE are streamed. --on-error does not apply to TABLE. To join two la
             fields.push(Field { storage, ..Field::new(new, ty) });
         }
         let empty = TableRows {
-            field: *position,
-            path: self.field.clone(),
+            field: source.clone(),
             levels: field.ty.dims.len(),
             from: value_of(&field.ty),
             table: self.shown(),
@@ -367,8 +367,7 @@ fn shown(keys: &Tensor, row: usize) -> String {
 
 /// The rows of a table, indexed by key.
 struct TableRows {
-    field: usize,
-    path: FieldPath,
+    field: KeyField,
     /// The number of its axes.
     levels: usize,
     /// The type of its values.
@@ -411,7 +410,7 @@ impl TableRows {
 
 impl Map for TableRows {
     fn apply(&self, chunk: Chunk) -> Result<Chunk> {
-        let field = &chunk.columns[self.field];
+        let field = &self.field.of(&chunk)?;
         let (_, values) = field.levels(self.levels)?;
         let keys = comparable(values, &self.from, &self.key_type)?;
         let found = self.keys.find(&Chunk::try_new(values.nrows(), vec![keys], Origin::default())?);
@@ -430,7 +429,7 @@ impl Map for TableRows {
                         continue;
                     }
                     let value = shown(values, item);
-                    let error = Error::data(format!("{value} is not in {}", self.table)).in_field(&self.path).at_row(row);
+                    let error = Error::data(format!("{value} is not in {}", self.table)).in_field(&self.field.path).at_row(row);
                     let omit = if self.levels == 0 { "; to omit such records: --missing skip" } else { "" };
                     return Err(error.help(format!("to get null instead: --missing null{omit}")));
                 }
@@ -456,7 +455,8 @@ impl Map for TableRows {
     }
 
     fn divided(&self, chunk: Chunk) -> Result<ChunkParts> {
-        let (_, values) = chunk.columns[self.field].levels(self.levels)?;
+        let field = self.field.of(&chunk)?;
+        let (_, values) = field.levels(self.levels)?;
         let nbytes = values.nrows().saturating_mul(self.row_nbytes()) / chunk.nrows.max(1);
         Ok(Box::new(by_nbytes(chunk, nbytes).map(Ok)))
     }

@@ -63,7 +63,9 @@ mod windows;
 mod zip;
 
 pub use shared::divided::by_nbytes;
+pub use shared::keys::{KeyField, Keys, key_columns};
 pub use shared::memory::Budget;
+pub use shared::sorter::{Sorter, numbered, numbers};
 pub use verb::{
     Bound, ChunkParts, Deferred, Digest, Entry, Example, Flow, Fold, Group, Map, Operator, OutputPart, Parsed, Report, Route, Unchanged,
     Verb, Verdict, boxed,

@@ -1,15 +1,25 @@
 //! `sample N` or `sample 0.1`: keeps a random sample.
 
+use super::shared::keys::Keys;
+use super::shared::least_of_each::{LeastOfEach, Share};
 use super::shared::memory::Slices;
+use super::shared::number::NumberField;
 use super::shared::pool::{Pool, RecordId};
 use super::shared::seed::Seed;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
 use crate::error::{Error, Result};
+use crate::expr;
 use crate::options::Options;
+use crate::path::FieldPath;
+use crate::printable::shell_word;
 use crate::random::{Random, Stream};
-use crate::schema::Schema;
+use crate::schema::{DType, Schema};
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_cast::display::array_value_to_string;
 use std::sync::Arc;
 
 /// Keeps a random sample of the records, in order.
@@ -18,6 +28,12 @@ pub struct Sample {
     /// Number of records, such as 100, or fraction of them, such as 0.1
     #[arg(value_name = "N|FRACTION", value_parser = parse)]
     size: SampleSize,
+    /// Sample each combination of values of these fields by itself (stratified)
+    #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
+    by: Option<Keys>,
+    /// Field with the weights: each draw chooses a record with a probability proportional to its weight
+    #[arg(long, value_name = "FIELD", value_parser = FieldPath::parse)]
+    weights: Option<FieldPath>,
     #[command(flatten)]
     seed: Seed,
 }
@@ -54,6 +70,13 @@ impl Verb for Sample {
 `sample 0.1` keeps each record with probability 0.1, without buffering; `sample 1` keeps one record, `sample 1.0` all of them. Records stay in \
 order. The sample depends only on --seed and the input, not on the number of threads.
 
+With --by, `sample 100` keeps 100 records of each key, or all of a key that has fewer; `sample 0.1` keeps exactly a tenth of each, rounded \
+(halves to the even number), and holds all records until the input ends. Keys are compared as in `unique`.
+
+With --weights, `sample 100` draws 100 records one after the other without replacement; each draw chooses a record with a probability \
+proportional to its weight (Efraimidis and Spirakis 2006). Weights are numbers of at least 0; a record of weight 0 is never chosen. With --by too, \
+it does so for each key.
+
 If `sample` is the first verb and the types are known without reading records (the input stores them, or every needed field has a type in \
 --schema; `then select FIELDS` limits the needed fields), only the records of the sample are read: from TFRecords with an index next to \
 each (`tatter index x.tfrecord` creates x.tfrecord.idx), from ArrayRecords, and from TFDS directories whose shards are either of these. For \
@@ -72,11 +95,24 @@ way, but records that are not in it are not checked.";
             input: "{\"id\": 1}\n{\"id\": 2}\n{\"id\": 3}\n{\"id\": 4}\n",
             output: "{\"id\":2}\n{\"id\":3}\n",
         },
+        Example {
+            about: "one of each label",
+            args: "sample 1 --by label",
+            input: "{\"id\": 1, \"label\": \"a\"}\n{\"id\": 2, \"label\": \"a\"}\n{\"id\": 3, \"label\": \"a\"}\n{\"id\": 4, \"label\": \"b\"}\n",
+            output: "{\"id\":1,\"label\":\"a\"}\n{\"id\":4,\"label\":\"b\"}\n",
+        },
+        Example {
+            about: "in proportion to a weight; never those of weight 0",
+            args: "sample 2 --weights w",
+            input: "{\"id\": 1, \"w\": 0}\n{\"id\": 2, \"w\": 5}\n{\"id\": 3, \"w\": 0.1}\n{\"id\": 4, \"w\": 20}\n",
+            output: "{\"id\":2,\"w\":5.0}\n{\"id\":4,\"w\":20.0}\n",
+        },
     ];
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let random = self.random(options);
         let step: Box<dyn Fold> = match self.size {
+            _ if !self.is_by_position() => Box::new(self.drawn_from(schema, random, options)?),
             SampleSize::Fraction(probability) => Box::new(Chances { probability, random }),
             SampleSize::Of(size) => {
                 let pool = Pool::new(format!("sample {size}"), "sample fewer records, or a fraction: sample 0.1", options);
@@ -88,6 +124,9 @@ way, but records that are not in it are not checked.";
     }
 
     fn draw(&self, nrecords: u64, options: &Options) -> Option<Vec<u32>> {
+        if !self.is_by_position() {
+            return None;
+        }
         let (nrecords, mut random) = (u32::try_from(nrecords).ok()?, self.random(options));
         let mut drawn: Vec<u32> = Vec::new();
         match self.size {
@@ -105,11 +144,38 @@ way, but records that are not in it are not checked.";
     }
 
     fn demand(&self, after: Demand) -> Demand {
-        Demand { records: None, ..after }
+        let weights = self.weights.iter().filter_map(|path| path.names().first().cloned());
+        Demand { records: None, ..after }.and_fields(self.by.iter().flat_map(Keys::names).chain(weights))
     }
 }
 
 impl Sample {
+    /// Whether the values of the records do not matter.
+    fn is_by_position(&self) -> bool {
+        self.by.is_none() && self.weights.is_none()
+    }
+
+    /// Draws from each key, or by weight.
+    fn drawn_from(&self, schema: &Schema, random: Random, options: &Options) -> Result<Drawing> {
+        let (text, share) = match self.size {
+            SampleSize::Of(size) => (format!("sample {size}"), Share::Most(size)),
+            SampleSize::Fraction(fraction) => (format!("sample {fraction:?}"), Share::Fraction(fraction)),
+        };
+        let keys = self.by.as_ref().map_or(Ok(Vec::new()), |by| by.fields(schema, &text))?;
+        let weights = self.weights.as_ref().map(|path| NumberField::find(path, schema, &format!("{text} --weights"))).transpose()?;
+        let way_out = match (share, &self.weights) {
+            (Share::Fraction(_), Some(path)) => {
+                let error = Error::usage(format!("--weights needs a number of records, and {text} is a fraction"));
+                return Err(error.help(format!("give the number: sample 100 --weights {}", shell_word(&path.to_string()))));
+            }
+            (Share::Fraction(_), None) => {
+                "sample a number of records of each key: sample 100 --by FIELDS; or about the fraction, without --by"
+            }
+            (Share::Most(_), _) => "sample fewer records",
+        };
+        Ok(Drawing { drawn: LeastOfEach::new(text, way_out, share, keys, options), weights, random })
+    }
+
     fn random(&self, options: &Options) -> Random {
         self.seed.random(Stream::Sample, options)
     }
@@ -187,4 +253,53 @@ impl Fold for Reservoir {
         });
         slices.next_chunk()
     }
+}
+
+/// Gives each record a random rank and keeps those of least rank.
+struct Drawing {
+    drawn: LeastOfEach,
+    weights: Option<NumberField>,
+    random: Random,
+}
+
+impl Fold for Drawing {
+    fn push(&mut self, chunk: Chunk, _: &mut Vec<Chunk>) -> Result<Flow> {
+        // The bits of floats that are not negative have their order.
+        let random = &mut self.random;
+        let Some(field) = &self.weights else {
+            let nrows = chunk.nrows;
+            self.drawn.push(chunk, (0..nrows).map(|_| Some(random.uniform(53).to_bits())))?;
+            return Ok(Flow::More);
+        };
+        let weights = weights(field, &chunk)?;
+        // Exponential variates with these rates: the first of several events is each of them in proportion to its rate.
+        let rank = |weight: &f64| {
+            let waiting = 0.0 - libm::log(1.0 - random.uniform(53));
+            (*weight > 0.0).then(|| (waiting / weight).to_bits())
+        };
+        self.drawn.push(chunk, weights.iter().map(rank))?;
+        Ok(Flow::More)
+    }
+
+    fn finish(&mut self) -> Result<Option<Chunk>> {
+        self.drawn.next_chunk()
+    }
+}
+
+/// The weights of the records.
+fn weights(field: &NumberField, chunk: &Chunk) -> Result<Vec<f64>> {
+    let values = field.of(chunk)?;
+    let values = values.as_leaf()?;
+    let wide = expr::cast(values, &DType::Float64)?;
+    let weights = wide.as_primitive::<Float64Type>().values();
+    let is_bad = |row: &usize| values.is_null(*row) || !(0.0..f64::INFINITY).contains(&weights[*row]);
+    let Some(row) = (0..chunk.nrows).find(is_bad) else { return Ok(weights.to_vec()) };
+    if values.is_null(row) {
+        return Err(field.null_at(row));
+    }
+    let name = field.path().in_expression();
+    let condition = if weights[row] == f64::INFINITY { format!("is_finite({name})") } else { format!("{name} >= 0") };
+    let found = array_value_to_string(values, row).unwrap_or_default();
+    let error = field.error_at(row, format!("expected a finite weight of at least 0, found {found}"));
+    Err(error.help(format!("drop such records first: filter {}", shell_word(&condition))))
 }

@@ -1,5 +1,6 @@
 //! `validate`: reads all input and reports errors.
 
+use super::shared::edit::visit;
 use super::verb::{Bound, Example, Flow, Operator, Report, Verb, Verdict};
 use crate::chunk::{Chunk, Fault, Origin};
 use crate::error::{Error, Result};
@@ -8,9 +9,10 @@ use crate::notice::Notices;
 use crate::options::Options;
 use crate::path::FieldPath;
 use crate::printable::{counted, one_line, size_left_out};
-use crate::schema::{Element, Field, Schema};
+use crate::schema::{Element, Field, Schema, Type};
 use crate::tensor::{Tensor, row_of};
 use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -19,7 +21,11 @@ const SHOWN: usize = 100;
 
 /// Checks all input and reports errors.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Validate {}
+pub struct Validate {
+    /// Also report fields that --schema does not name, at any depth
+    #[arg(long)]
+    closed: bool,
+}
 
 impl Verb for Validate {
     const NAME: &'static str = "validate";
@@ -33,6 +39,8 @@ of bounds. Sparse tensors whose indices are unsorted or repeated are reported to
 that cause only a notice in other verbs are also reported: an Arrow stream without its end marker, bytes after compressed data, columns with the \
 same name.
 
+With --closed, every field that --schema does not name is an error too, also inside structures. It is reported once, with the first record that has a value there.
+
 Prints the errors and the number of records, with --messages json as one JSON object. The exit code is 1 if there are errors or, with --max-errors N, if there are more than N.";
     const EXAMPLES: &'static [Example] = &[
         Example { about: "a valid file", args: "validate", input: "{\"id\": 1}\n{\"id\": 2}\n", output: "2 records, no problems found\n" },
@@ -42,12 +50,56 @@ Prints the errors and the number of records, with --messages json as one JSON ob
             input: "{\"id\": 1}\n{\"id\": \"two\"}\n{\"id\": 3\n{\"id\": 4}\n",
             output: "standard input: record 2 (line 2, column 8): id: expected an integer, found the string \"two\"\nstandard input: record 3 (line 3, column 9): expected a comma or `}`, found the end of the line\n2 valid records, 2 bad records (23 bytes)\n",
         },
+        Example {
+            about: "a misspelt key",
+            args: "validate --closed --schema 'id: int64; meta: {lang: optional string}'",
+            input: "{\"id\": 1, \"meta\": {\"lang\": \"en\"}}\n{\"id\": 2, \"meta\": {\"lagn\": \"fr\"}}\n",
+            output: "standard input: record 2: meta.lagn is not in --schema\n2 records, 1 field not in --schema\n",
+        },
     ];
 
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
+        let mut unnamed = Vec::new();
+        if self.closed {
+            if options.schema.is_none() {
+                return Err(Error::usage("--closed requires --schema"));
+            }
+            add_unnamed(&schema.fields, &options.declared.fields, (None, &[]), &mut unnamed);
+            // Those of --source are not in the files.
+            let added = options.source_columns.0.iter().map(|(name, _)| name).chain(options.hive_fields.iter().map(|field| &field.name));
+            let added: HashSet<&String> = added.collect();
+            unnamed.retain(|field| field.positions.len() > 1 || !added.contains(&schema.fields[field.positions[0]].name));
+        }
         let (allowed, notices) = (options.max_errors.unwrap_or(0), options.notices.clone());
-        let findings = Findings { schema: schema.clone(), allowed, notices, is_json: options.json_messages, ..Findings::default() };
+        let findings =
+            Findings { schema: schema.clone(), allowed, notices, is_json: options.json_messages, unnamed, ..Findings::default() };
         Ok(Bound { schema: Arc::new(Schema::default()), operator: Operator::Report(Box::new(findings)) })
+    }
+}
+
+/// A field that `--schema` does not name.
+struct Unnamed {
+    path: FieldPath,
+    /// Its position in each structure on the way.
+    positions: Vec<usize>,
+    /// Whether a record with a value there has been reported.
+    is_noted: bool,
+}
+
+/// Adds the fields that are not declared. `at`: the path and the positions of the structure that contains them.
+fn add_unnamed(fields: &[Field], declared: &[Field], at: (Option<&FieldPath>, &[usize]), found: &mut Vec<Unnamed>) {
+    let types: HashMap<&str, &Type> = declared.iter().map(|field| (field.name.as_str(), &field.ty)).collect();
+    for (position, field) in fields.iter().enumerate() {
+        let path = at.0.map_or_else(|| FieldPath::name(&field.name), |parent| parent.join(&field.name));
+        let positions = [at.1, &[position]].concat();
+        match types.get(field.name.as_str()) {
+            None => found.push(Unnamed { path, positions, is_noted: false }),
+            Some(ty) => {
+                if let (Some(inner), Some(declared)) = (field.ty.fields(), ty.fields()) {
+                    add_unnamed(inner, declared, (Some(&path), &positions), found);
+                }
+            }
+        }
     }
 }
 
@@ -58,6 +110,8 @@ struct Findings {
     bad: u64,
     bytes_lost: u64,
     unordered: u64,
+    /// With --closed.
+    unnamed: Vec<Unnamed>,
     /// The first errors.
     errors: Vec<Error>,
     allowed: u64,
@@ -72,6 +126,26 @@ impl Findings {
         if self.errors.len() < SHOWN {
             self.errors.push(error.clone());
         }
+    }
+
+    /// Notes the fields that `--schema` does not name, at the first record with a value there.
+    fn note_unnamed(&mut self, chunk: &Chunk) -> Result<()> {
+        let mut unnamed = std::mem::take(&mut self.unnamed);
+        for field in unnamed.iter_mut().filter(|field| !field.is_noted) {
+            let mut first = None;
+            visit(chunk, &field.positions, &mut |tensor, scope| {
+                let validity = tensor.validity();
+                let value = (0..tensor.nrows()).find(|row| validity.as_ref().is_none_or(|validity| validity.is_valid(*row)));
+                first = value.map(|value| row_of(&scope.records, value));
+                Ok(())
+            })?;
+            if let Some(row) = first {
+                field.is_noted = true;
+                self.note(&chunk.origin.resolve(not_in_schema(&field.path).at_row(row), usize::MAX));
+            }
+        }
+        self.unnamed = unnamed;
+        Ok(())
     }
 
     /// Sparse tensors anywhere in a column with unsorted or repeated indices.
@@ -121,12 +195,16 @@ impl Report for Findings {
         for (field, column) in schema.fields.iter().zip(&chunk.columns) {
             self.order(field, column, &FieldPath::name(&field.name), &mut |row| row, &chunk.origin);
         }
+        self.note_unnamed(chunk)?;
         Ok(Flow::More)
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> Result<Verdict> {
         let notices = self.notices.take();
-        let found = self.bad + self.unordered + notices.len() as u64;
+        // Those without values.
+        let others: Vec<Error> = self.unnamed.iter().filter(|field| !field.is_noted).map(|field| not_in_schema(&field.path)).collect();
+        others.iter().for_each(|error| self.note(error));
+        let found = self.bad + self.unordered + self.unnamed.len() as u64 + notices.len() as u64;
         let text = if self.is_json { self.json(&notices) } else { self.text(&notices) };
         writeln!(out, "{text}").map_err(|e| Error::io("output", "cannot write", &e))?;
         Ok(if found > self.allowed { Verdict::Bad } else { Verdict::Good })
@@ -136,7 +214,7 @@ impl Report for Findings {
 impl Findings {
     /// The number of errors that are not listed.
     fn nleft_out(&self) -> u64 {
-        (self.bad + self.unordered).saturating_sub(self.errors.len() as u64)
+        (self.bad + self.unordered + self.unnamed.len() as u64).saturating_sub(self.errors.len() as u64)
     }
 
     fn json(&self, notices: &[String]) -> String {
@@ -144,6 +222,7 @@ impl Findings {
         let findings: Vec<Value> = errors.chain(notices.iter().map(|notice| json!({"message": notice}))).collect();
         let report = json!({
             "records": self.records, "bad_records": self.bad, "bytes_lost": self.bytes_lost, "not_in_order": self.unordered,
+            "not_in_schema": self.unnamed.len(),
             "findings": findings, "left_out": self.nleft_out(), "text": self.text(notices),
         });
         message::line(&report)
@@ -158,7 +237,7 @@ impl Findings {
             lines.push(format!("and {} more", self.nleft_out()));
         }
         let mut parts = vec![counted(self.records, if self.bad > 0 { "valid record" } else { "record" })];
-        if self.bad + self.unordered == 0 && notices.is_empty() {
+        if self.bad + self.unordered == 0 && self.unnamed.is_empty() && notices.is_empty() {
             parts.push("no problems found".to_owned());
         }
         if self.bad > 0 {
@@ -167,10 +246,17 @@ impl Findings {
         if self.unordered > 0 {
             parts.push(format!("{} not in order", counted(self.unordered, "sparse tensor")));
         }
+        if !self.unnamed.is_empty() {
+            parts.push(format!("{} not in --schema", counted(self.unnamed.len() as u64, "field")));
+        }
         if !notices.is_empty() {
             parts.push(counted(notices.len() as u64, "other finding"));
         }
         lines.push(parts.join(", "));
         lines.join("\n")
     }
+}
+
+fn not_in_schema(path: &FieldPath) -> Error {
+    Error::data("is not in --schema").in_field(path)
 }

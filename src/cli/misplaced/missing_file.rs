@@ -67,7 +67,7 @@ struct Missing<'a> {
 type Rule = fn(&Missing) -> Option<Error>;
 
 /// The first that applies is reported.
-const RULES: [Rule; 21] = [
+const RULES: [Rule; 22] = [
     apart_from_its_name,
     number_given_before,
     number_of_records,
@@ -78,6 +78,7 @@ const RULES: [Rule; 21] = [
     second_number,
     list_for_windows,
     condition_beside_an_option,
+    value_beside_forward,
     direction,
     size_of_a_field,
     name_of_the_copy,
@@ -242,7 +243,7 @@ fn list_for_windows(missing: &Missing) -> Option<Error> {
 
 /// `split --by k 'x > 3'`
 fn condition_beside_an_option(missing: &Missing) -> Option<Error> {
-    if missing.verb.argument_unless.is_none() || !missing.name.contains([' ', '<', '>', '=', '(']) {
+    if missing.verb.name != "split" || !missing.name.contains([' ', '<', '>', '=', '(']) {
         return None;
     }
     let own = missing.words.verbs.last()?.iter().filter_map(|word| word.to_str());
@@ -255,6 +256,20 @@ fn condition_beside_an_option(missing: &Missing) -> Option<Error> {
     }
     let error = missing.misplaced("--into and --by take no CONDITION");
     Some(error.help(format!("select records first: filter {} then {} ...", typed_word(missing.name), missing.verb.name)))
+}
+
+/// `fill-null x=0 --forward y`
+fn value_beside_forward(missing: &Missing) -> Option<Error> {
+    if missing.verb.name != "fill-null" || !missing.name.contains('=') {
+        return None;
+    }
+    let rest = without_word(missing.words, missing.name);
+    let own: Vec<&str> = rest.verbs.last()?.iter().filter_map(|word| word.to_str()).collect();
+    own.iter().find(|word| word.starts_with("--forward"))?;
+    let last = own.iter().rposition(|word| word.starts_with("--forward") || word.starts_with("--by"))?;
+    let end = last + if own[last].contains('=') { 1 } else { 2 };
+    let both = missing.moved(end, &["then", "fill-null", missing.name]);
+    Some(missing.misplaced(format!("--forward takes no FIELD=VALUE; to fill what is left: {both}")))
 }
 
 /// `sort --by k desc`, as in SQL.

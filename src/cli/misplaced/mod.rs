@@ -90,7 +90,9 @@ pub fn forgotten_comma(files: &[OsString], verb: &Entry, matches: &ArgMatches, w
     let takes_list =
         |arg: &&clap::Arg| arg.get_value_names().is_some_and(|names| names.iter().any(|n| n == "FIELDS" || n.ends_with(",..")));
     let Some(list) = command.get_positionals().find(takes_list) else { return Ok(()) };
-    let Some(typed) = matches.get_raw(list.get_id().as_str()).and_then(|mut words| words.next()) else { return Ok(()) };
+    let typed = matches.get_raw(list.get_id().as_str()).and_then(|mut words| words.next());
+    // An option may stand for the list.
+    let Some(typed) = typed.filter(|typed| !typed.is_empty()) else { return Ok(()) };
     // `meta.lang` is a field.
     let is_missing = |file: &&str| !file.contains(['/', '*', '@', '-']) && !is_file_of_a_format(file) && !is_there(OsStr::new(file));
     let found: Vec<&str> = files.iter().map_while(|file| file.to_str().filter(|file| !file.is_empty() && is_missing(file))).collect();

@@ -129,6 +129,13 @@ mod tests {
                     "apply" | "mutate" | "transform" | "assign" | "with" | "with-columns" | "with_columns" | "add-column"
                     | "add_column" | "compute" | "eval" | "put" | "set" => vec!["y = x", "Cargo.toml"],
                     "offset" => vec!["1", "Cargo.toml"],
+                    "top -g" => vec!["k", "-n", "3", "-f", "x", "Cargo.toml"],
+                    "groupby head" | "group-by head" | "group_by head" | "groupby tail" | "group-by tail" | "group_by tail"
+                    | "groupby sample" | "group-by sample" | "group_by sample" => vec!["x", "2", "Cargo.toml"],
+                    "stratify" | "stratified-sample" | "stratified_sample" | "sample-by" | "sample_by" => vec!["x", "2", "Cargo.toml"],
+                    "fill-down" | "fill_down" | "ffill" | "pad-null" | "fill-forward" | "fill_forward" | "forward-fill"
+                    | "forward_fill" | "bfill" | "backfill" | "fill-up" | "fill_up" | "fill-backward" | "fill_backward"
+                    | "backward-fill" | "backward_fill" => vec!["x", "Cargo.toml"],
                     "top" | "topk" | "nlargest" | "nsmallest" => vec!["-n", "3", "-f", "x", "Cargo.toml"],
                     "distinct" | "sed" | "replace" | "gsub" | "count-by" | "scan" | "running-total" | "cumulative-sum" | "cut"
                     | "project" | "pick" | "keep" | "remove" | "delete" | "rm" | "exclude" | "without" | "flat-map" | "flat_map"
@@ -164,8 +171,8 @@ mod tests {
             ["tatter convert Cargo.toml build.rs -o out.jsonl --threads=2"]
         );
         let line = "top -n 3 -f x -g user Cargo.toml".split(' ').map(OsString::from).collect();
-        let best = "tatter sort --by x --descending then head 3 Cargo.toml";
-        assert_eq!(suggestions("top", 0, &split(line).unwrap(), &known()), [best, "tatter head 3 Cargo.toml"]);
+        let best = "tatter sort --by -x then head 3 --by user Cargo.toml";
+        assert_eq!(suggestions("top", 0, &split(line).unwrap(), &known()), [best]);
         let line = "shuf -n2 Cargo.toml".split(' ').map(OsString::from).collect();
         assert_eq!(suggestions("shuf", 0, &split(line).unwrap(), &known())[0], "tatter sample 2 Cargo.toml");
         let line = "uniq id Cargo.toml -o out.jsonl".split(' ').map(OsString::from).collect();

@@ -21,6 +21,11 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["take", "limit"], &["tatter head {args}"]),
     (&["first"], &["tatter head {number} {files}"]),
     (&["offset"], &["tatter skip {args}"]),
+    (&["top -g"], &["tatter sort --by -{key} then head {number} --by {grouped} {files}"]),
+    (&["groupby head", "group-by head", "group_by head"], &["tatter head {number} --by {key} {files}"]),
+    (&["groupby tail", "group-by tail", "group_by tail"], &["tatter tail {number} --by {key} {files}"]),
+    (&["groupby sample", "group-by sample", "group_by sample"], &["tatter sample {number} --by {key} {files}"]),
+    (&["stratify", "stratified-sample", "stratified_sample", "sample-by", "sample_by"], &["tatter sample {number} --by {key} {files}"]),
     (&["top", "topk", "nlargest"], &["tatter sort --by {key} --descending then head {n} {files}", "tatter head {n} {files}"]),
     (&["nsmallest"], &["tatter sort --by {key} then head {n} {files}"]),
     (&["last"], &["tatter tail {number} {files}"]),
@@ -135,10 +140,12 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
         ],
     ),
     (
-        &["fill-down", "fill_down", "ffill", "fill-forward", "fill_forward"],
-        &[
-            "tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"SELECT * REPLACE (last_value({column} IGNORE NULLS) OVER (ROWS UNBOUNDED PRECEDING) AS {column}) FROM 'data.parquet'\"",
-        ],
+        &["fill-down", "fill_down", "ffill", "pad-null", "fill-forward", "fill_forward", "forward-fill", "forward_fill"],
+        &["tatter fill-null --forward {whole} {files}"],
+    ),
+    (
+        &["bfill", "backfill", "fill-up", "fill_up", "fill-backward", "fill_backward", "backward-fill", "backward_fill"],
+        &["tatter enumerate then sort --by -index then fill-null --forward {whole} then sort --by index then drop index {files}"],
     ),
     (&["nothing"], &["tatter head 0 {files}"]),
     (&["assert_cardinality"], &["tatter assert-cardinality {args}"]),

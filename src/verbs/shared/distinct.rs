@@ -1,4 +1,4 @@
-//! The first record of each key of a chunk, found on any thread before the distinct keys of all chunks are collected in order.
+//! The first records of each key of a chunk, found on any thread before the distinct keys of all chunks are collected in order.
 
 use super::key_table::{ChunkKeys, KeyTable};
 use super::keys::{KeyField, key_columns};
@@ -22,10 +22,12 @@ pub struct CountInChunk {
     pub options: Options,
 }
 
-/// Keeps the first record of each key.
+/// Keeps the first records of each key.
 pub struct FirstInChunk {
     /// The fields of the key; `None` for all.
     pub keys: Option<Vec<KeyField>>,
+    /// The number of records to keep of each, at least 1.
+    pub most: u64,
     /// The options of the run.
     pub options: Options,
 }
@@ -57,15 +59,25 @@ impl Map for FirstInChunk {
             Some(keys) => recurring(&key_columns(keys, &chunk)?, &self.options)?,
             None => recurring(&chunk, &self.options)?,
         };
-        match found {
-            Some((found, _)) if found.fresh.len() < chunk.nrows => chunk.gather(&found.fresh),
-            _ => Ok(chunk),
-        }
+        let Some((found, _)) = found else { return Ok(chunk) };
+        let rows = if self.most == 1 { found.fresh } else { firsts(&found, self.most) };
+        if rows.len() < chunk.nrows { chunk.gather(&rows) } else { Ok(chunk) }
     }
 
     fn keeps_rows(&self) -> bool {
         false
     }
+}
+
+/// The rows that are among the first `most` of their keys.
+fn firsts(found: &ChunkKeys, most: u64) -> Vec<usize> {
+    let mut counts = vec![0; found.fresh.len()];
+    let is_first = |(row, key): (usize, &u32)| {
+        let count = &mut counts[*key as usize];
+        *count += 1;
+        (*count <= most).then_some(row)
+    };
+    found.numbers.iter().enumerate().filter_map(is_first).collect()
 }
 
 /// The keys of the records and the table of the distinct ones, unless most occur once.

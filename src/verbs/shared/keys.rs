@@ -30,25 +30,10 @@ impl Keys {
     pub fn fields(&self, schema: &Schema, verb: &str) -> Result<Vec<KeyField>> {
         let (mut keys, mut seen) = (Vec::new(), HashSet::new());
         for path in &self.0 {
-            let (positions, field) = schema.find(path).map_err(|error| unknown(path, schema, verb, error))?;
-            let (mut fields, mut optional) = (schema.fields.as_slice(), field.ty.optional);
-            for outer in &positions[..positions.len() - 1] {
-                let ty = &fields[*outer].ty;
-                if !ty.dims.is_empty() {
-                    let name = shell_word(&path::quoted(path.last()));
-                    let path_text = shell_word(&path.to_string());
-                    let error = Error::usage("is inside a list, so it has several values in a record").in_field(path);
-                    return Err(error.help(format!(
-                        "make a record of each value first: promote {path_text} then explode {name} then {verb} --by {name}"
-                    )));
-                }
-                optional |= ty.optional;
-                fields = ty.fields().unwrap_or_default();
-            }
-            let mut field = field.clone();
-            field.ty.optional = optional;
-            if seen.insert(positions.clone()) {
-                keys.push(KeyField { path: path.clone(), positions, field });
+            schema.find(path).map_err(|error| unknown(path, schema, verb, error))?;
+            let key = KeyField::find(path, schema, &format!("{verb} --by"))?;
+            if seen.insert(key.positions.clone()) {
+                keys.push(key);
             }
         }
         Ok(keys)
@@ -67,6 +52,11 @@ impl Keys {
                     .help(copied_first(&key.path, &format!("{verb} --by"), schema))),
             };
         self.fields(schema, verb)?.into_iter().map(position).collect()
+    }
+
+    /// The fields, as given.
+    pub fn paths(&self) -> &[FieldPath] {
+        &self.0
     }
 
     /// The names of the fields to read.
@@ -101,7 +91,45 @@ pub struct KeyField {
 }
 
 impl KeyField {
-    fn of(&self, chunk: &Chunk) -> Result<Tensor> {
+    /// Finds a field of the record, or of structures that each record has once. The advice names `command`, which takes the name of a
+    /// field, such as `unique --by`.
+    ///
+    /// # Errors
+    /// A field that does not exist or has several values in a record.
+    pub fn find(path: &FieldPath, schema: &Schema, command: &str) -> Result<KeyField> {
+        KeyField::outside_lists(path, schema)?.ok_or_else(|| {
+            let name = shell_word(&path::quoted(path.last()));
+            let path_text = shell_word(&path.to_string());
+            let error = Error::usage("is inside a list, so it has several values in a record").in_field(path);
+            error.help(format!("make a record of each value first: promote {path_text} then explode {name} then {command} {name}"))
+        })
+    }
+
+    /// Finds a field of the record, or of structures that each record has once; `None` if it is inside a list.
+    ///
+    /// # Errors
+    /// A field that does not exist.
+    pub fn outside_lists(path: &FieldPath, schema: &Schema) -> Result<Option<KeyField>> {
+        let (positions, field) = schema.find(path)?;
+        let (mut fields, mut optional) = (schema.fields.as_slice(), field.ty.optional);
+        for outer in &positions[..positions.len() - 1] {
+            let ty = &fields[*outer].ty;
+            if !ty.dims.is_empty() {
+                return Ok(None);
+            }
+            optional |= ty.optional;
+            fields = ty.fields().unwrap_or_default();
+        }
+        let mut field = field.clone();
+        field.ty.optional = optional;
+        Ok(Some(KeyField { path: path.clone(), positions, field }))
+    }
+
+    /// The values in the records.
+    ///
+    /// # Errors
+    /// The chunk has another schema.
+    pub fn of(&self, chunk: &Chunk) -> Result<Tensor> {
         let Some((first, inner)) = self.positions.split_first() else { return Err(Error::internal("an empty field path")) };
         inner.iter().try_fold(chunk.columns[*first].clone(), |tensor, position| tensor.as_struct()?.visible_field(*position))
     }

@@ -72,6 +72,15 @@ impl Pool {
         Chunk::interleave(&self.parts, records)
     }
 
+    /// The same, where `next` is the part after the last.
+    ///
+    /// # Errors
+    /// See [`Chunk::interleave`].
+    pub fn gather_with(&self, next: &Chunk, records: &[RecordId]) -> Result<Chunk> {
+        let parts: Vec<Chunk> = self.parts.iter().chain([next]).cloned().collect();
+        Chunk::interleave(&parts, records)
+    }
+
     /// Drops all records except `kept`, updates their ids, and preserves their relative order. Works chunk by chunk and
     /// never holds all records twice.
     ///

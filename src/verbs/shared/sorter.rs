@@ -16,7 +16,7 @@ use crate::tensor::order::sorted_rows;
 use crate::tensor::sortable::sortable;
 use crate::verbs::verb::Deferred;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, LargeBinaryArray};
+use arrow_array::{Array, LargeBinaryArray, UInt64Array};
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
@@ -154,6 +154,18 @@ impl Sorter {
         }
         Ok(Output::Merge(Merge::new(Arc::new(runs.file), runs.runs, true, &self.options)?))
     }
+}
+
+/// The records, with their numbers as a column.
+pub fn numbered(schema: &Schema) -> Arc<Schema> {
+    let mut fields = schema.fields.clone();
+    fields.push(Field::new(String::new(), Type::tensor(DType::UInt64, Vec::new())));
+    Arc::new(Schema::new(fields))
+}
+
+/// A column of numbers.
+pub fn numbers(values: impl IntoIterator<Item = u64>) -> Tensor {
+    Tensor::Leaf(Arc::new(UInt64Array::from_iter_values(values)))
 }
 
 /// A file of records with their keys.

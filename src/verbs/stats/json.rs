@@ -8,7 +8,7 @@ use super::sizes::Sizes;
 use super::summary::{Axis, AxisName, Summary};
 use super::table::{QUANTILES, Spread, frequent, mean_and_std, size_bars, time_of, value_histogram};
 use super::top::Label;
-use super::values::{Range, SHOWN};
+use super::values::{Range, SHOWN, ValueSummary};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
@@ -124,6 +124,7 @@ fn field(summary: &Summary) -> Value {
     }
     let spread = Spread::of(values);
     if let Some((mean, std)) = mean_and_std(values) {
+        put("sum", sum(values));
         put("mean", float(mean));
         put("std", float(std));
         put("zero", json!(values.bins.zeros()));
@@ -161,6 +162,18 @@ fn field(summary: &Summary) -> Value {
         put("bytes", Value::Object(object));
     }
     Value::Object(object)
+}
+
+/// The sum of the finite numbers: exact for integers as far as JSON holds it, otherwise the nearest float.
+fn sum(values: &ValueSummary) -> Value {
+    if let (Some(Range::Int(..)), Some(sum)) = (&values.range, values.moments.sum_of_integers()) {
+        return match (i64::try_from(sum), u64::try_from(sum)) {
+            (Ok(n), _) => json!(n),
+            (_, Ok(n)) => json!(n),
+            _ => float(sum as f64),
+        };
+    }
+    values.moments.sum_of_floats().map_or(Value::Null, float)
 }
 
 fn axis(axis: &Axis) -> Value {

@@ -120,7 +120,7 @@ sizes; 90% of the rows are no longer than the number in the 90% column. For stri
 
 The third table lists the most frequent strings and integers, each with its share of all values.
 
-The mean and the (population) standard deviation are computed from exact sums of the finite values. The p-quantile is the smallest value \
+The mean and the (population) standard deviation are computed from exact sums of the finite values; --as json contains the sum too. The p-quantile is the smallest value \
 such that at least a fraction p of the finite values do not exceed it, so the median of 1 and 2 is 1. Quantiles of values are exact if \
 there are at most K distinct values, otherwise within 1% (2% if there are both positive and negative numbers), provided that the largest \
 magnitude is at most 10^9 times the smallest; they are float64, so integers beyond 2^53 are rounded. The same holds for histograms: a \

@@ -163,6 +163,18 @@ impl Moments {
         (if is_negative { -float } else { float }, exponent)
     }
 
+    /// The sum of integers, exactly; `None` without numbers.
+    pub fn sum_of_integers(&self) -> Option<i128> {
+        let group = UNIT.checked_sub(self.first).and_then(|index| self.groups.get(index));
+        group.filter(|group| group.count > 0).map(|group| group.sum)
+    }
+
+    /// The sum of floats, rounded once; `None` without numbers.
+    pub fn sum_of_floats(&self) -> Option<f64> {
+        let (sum, power) = self.sum();
+        self.groups.iter().any(|group| group.count > 0).then(|| scaled(sum, power))
+    }
+
     /// The mean and the population standard deviation; `None` without numbers.
     pub fn mean_and_std(&self) -> Option<(f64, f64)> {
         let groups: Vec<(usize, &ExponentSums)> = (self.first..).zip(&self.groups).filter(|(_, group)| group.count > 0).collect();
@@ -171,7 +183,6 @@ impl Moments {
         let unit = |exponent: usize| 2f64.powi(-i32::try_from(last - exponent).unwrap_or(i32::MAX));
         let count = groups.iter().map(|(_, group)| group.count).sum::<u64>() as f64;
         let (sum, power) = self.sum();
-        let scaled = |x: f64, scale: i32| x * 2f64.powi(scale / 2) * 2f64.powi(scale - scale / 2);
         let scale = i32::try_from(last).unwrap_or(0) - UNIT as i32;
         let mean = scaled(sum / count, power - scale);
         let spread = |(exponent, group): &(usize, &ExponentSums)| {
@@ -181,6 +192,11 @@ impl Moments {
         let std = (groups.iter().map(spread).sum::<f64>() / count).sqrt();
         Some((scaled(sum / count, power), scaled(std, scale)))
     }
+}
+
+/// `x * 2^scale`, where the power alone may exceed float64.
+fn scaled(x: f64, scale: i32) -> f64 {
+    x * 2f64.powi(scale / 2) * 2f64.powi(scale - scale / 2)
 }
 
 #[cfg(test)]
@@ -216,6 +232,23 @@ mod tests {
         extremes.add_integer(i128::from(u64::MAX), 1 << 40);
         extremes.add_integer(0, 1 << 40);
         assert_eq!(extremes.mean_and_std(), Some((2f64.powi(63), 2f64.powi(63))));
+        assert_eq!(extremes.sum_of_integers(), Some(i128::from(u64::MAX) << 40));
+    }
+
+    #[test]
+    fn sums_are_rounded_once() {
+        for (numbers, sum) in [
+            (&[][..], None),
+            (&[0.1; 10][..], Some(1.0)),
+            (&[1e16, 1.0, -1e16], Some(1.0)),
+            (&[1e308, 1e308, -1e308], Some(1e308)),
+            (&[1e308, 1e308], Some(f64::INFINITY)),
+            (&[5e-324, 5e-324], Some(1e-323)),
+            (&[1.0, -1.0], Some(0.0)),
+        ] {
+            assert_eq!(of(numbers).sum_of_floats(), sum, "{numbers:?}");
+        }
+        assert_eq!(of(&[]).sum_of_integers(), None);
     }
 
     #[test]
