@@ -101,9 +101,9 @@ pub static FUNCTIONS: &[Function] = &[
             let (x, weights) = (format!("cast(x, {wide})"), format!("cast(frequency_weights, {wide})"));
             let sums = |values: &str, keepdims: &str| format!("reduce_sum({values}, axes, {keepdims})");
             let total = |keepdims: &str| sums(&format!("({weights} + zeros_like({x}))"), keepdims);
-            let mean = |keepdims: &str| format!("{} * math.reciprocal({})", sums(&format!("{weights} * {x}"), keepdims), total(keepdims));
+            let mean = |keepdims: &str| format!("divide_no_nan({}, {})", sums(&format!("{weights} * {x}"), keepdims), total(keepdims));
             let squares = format!("{weights} * math.squared_difference({x}, {})", mean("True"));
-            let variance = format!("{} * math.reciprocal({})", sums(&squares, "keepdims"), total("keepdims"));
+            let variance = format!("divide_no_nan({}, {})", sums(&squares, "keepdims"), total("keepdims"));
             Ok(format!("(cast({}, {dtype}), cast({variance}, {dtype}))", mean("keepdims")))
         }
     ),

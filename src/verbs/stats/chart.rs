@@ -119,10 +119,11 @@ pub fn bars(runs: impl Iterator<Item = Run>, extent: Extent, most_end: f64) -> V
     }
     let is_open = most_end > least && extent.span() > 3.0 * (most_end - least);
     let end = if is_open { most_end } else { greatest };
-    let width = round_up((end - least) / BARS as f64).max(if is_whole { 1.0 } else { 0.0 });
+    // The difference of the greatest floats is no float.
+    let width = round_up(end / BARS as f64 - least / BARS as f64).max(if is_whole { 1.0 } else { 0.0 });
     let first = (least / width).floor();
     let n = ((end / width).floor() - first) as usize + 1;
-    let mut starts: Vec<f64> = (0..=n).map(|i| (first + i as f64) * width).collect();
+    let mut starts: Vec<f64> = (0..=n).map(|i| ((first + i as f64) * width).clamp(f64::MIN, f64::MAX)).collect();
     if !is_open && !is_whole && n > 1 && starts[n - 1] >= greatest {
         // The largest value is on a border and does not get a separate bar.
         starts.truncate(n);
