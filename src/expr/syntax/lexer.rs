@@ -238,10 +238,11 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResul
     // Three quotes enclose text of several lines.
     let close = if bytes[*at..].starts_with(&[quote; 3]) { 3 } else { 1 };
     *at += close;
-    let missing = |place| format!("missing closing `{}`{place}", char::from(quote).to_string().repeat(close));
+    let missing =
+        |end: usize, place| ExprError::at(start..end, format!("missing closing `{}`{place}", char::from(quote).to_string().repeat(close)));
     loop {
         let Some(&byte) = bytes.get(*at) else {
-            return Err(ExprError::at(start..text.len(), missing("")));
+            return Err(missing(text.len(), ""));
         };
         if contents.high.is_some() && !(byte == b'\\' && bytes.get(*at + 1) == Some(&b'u')) {
             return Err(lone(start, *at));
@@ -252,7 +253,7 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResul
                 *at += close;
                 break;
             }
-            b'\n' if close == 1 => return Err(ExprError::at(start..*at, missing(" at the end of the line"))),
+            b'\n' if close == 1 => return Err(missing(*at, " at the end of the line")),
             _ => {
                 let c = text[*at..].chars().next().unwrap_or(' ');
                 if is_bytes && !c.is_ascii() {
