@@ -24,8 +24,10 @@ enum Advice {
 pub const SKIP: Hint = Hint::to_skip("skip such records with --on-error skip");
 
 /// The hint for text in no format.
-pub const READ_LINES: Hint =
-    Hint { line: Cow::Borrowed("to read its lines: --from text"), advice: Advice::Format { options: Cow::Borrowed("--from text") } };
+pub const READ_LINES: Hint = Hint {
+    line: Cow::Borrowed("to read it as lines of text: --from text"),
+    advice: Advice::Format { options: Cow::Borrowed("--from text") },
+};
 
 impl Hint {
     /// Advises to skip bad records.

@@ -182,7 +182,9 @@ records they need. The files must not be compressed.",
                 verb and a function share a name, as with `unique`, `tatter help tf.unique` explains the function. `tatter help topics` lists the topics.",
         examples: &[],
         takes_output: false,
-        augment: |command| command.arg(Arg::new("TOPIC").num_args(1..).help("A verb, a function, a topic or one of these commands")),
+        augment: |command| {
+            command.arg(Arg::new("TOPIC").num_args(1..).help("A verb, a function, a topic, or another command, such as diff"))
+        },
         run: |matches, _, out| {
             let text = match matches.get_many::<String>("TOPIC") {
                 Some(words) => topics::of_word(&words.map(String::as_str).collect::<Vec<_>>().join(" "), COMMANDS)?,

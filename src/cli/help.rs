@@ -8,7 +8,7 @@ use crate::formats::{FORMATS, Format};
 use crate::screen;
 use crate::verbs::combine::brackets;
 use crate::verbs::{self, Entry, Example, Group, VERBS};
-use clap::{Arg, Args, Command};
+use clap::{Arg, Args, Command, ValueHint};
 use std::fmt::Write;
 
 const TITLE: &str = "tatter: ragged, sparse and structured tensors from the command line";
@@ -251,16 +251,22 @@ pub fn of_verb(verb: &Entry) -> String {
         let _ = write!(text, "\n{}", fitted(&format!("Modeled on: {}\n", verb.meaning)));
     }
     examples(&mut text, verb.examples);
-    let _ = write!(text, "\n{}", fitted(EXIT_CODES));
-    text.push_str(&fitted("\n`tatter --help` lists the global options, such as --from, --schema and -o.\n"));
-    text
+    text + &closing()
+}
+
+/// The end of the help of everything that reads files.
+fn closing() -> String {
+    let options = fitted("\n`tatter --help` lists the global options, such as --from, --schema and -o.\n");
+    format!("\n{}{options}", fitted(EXIT_CODES))
 }
 
 /// The output of `tatter COMMAND --help` for a standalone command.
 pub fn of_command(command: &Standalone) -> String {
-    let mut text = of(command.name, command.summary, command.about, command.command());
+    let own = command.command();
+    let reads_files = own.get_arguments().any(|arg| arg.get_value_hint() == ValueHint::FilePath);
+    let mut text = of(command.name, command.summary, command.about, own);
     examples(&mut text, command.examples);
-    text
+    if reads_files { text + &closing() } else { text }
 }
 
 fn of(name: &str, summary: &str, about: &str, command: Command) -> String {

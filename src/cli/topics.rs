@@ -33,9 +33,9 @@ const OPERATORS: &[(&[&str], &str)] = &[
     (&["^"], "bitwise or logical XOR"),
     (&["|"], "bitwise or logical OR"),
     (&["==", "!=", "<", "<=", ">", ">="], "comparisons, which can be chained: 1 <= x < 5"),
-    (&["not"], "not"),
-    (&["and"], "and"),
-    (&["or"], "or"),
+    (&["not"], "logical NOT of a bool"),
+    (&["and"], "logical AND of bools; short-circuits"),
+    (&["or"], "logical OR of bools; short-circuits"),
 ];
 
 const OPERATOR_NOTES: &str = "\
@@ -53,7 +53,7 @@ it back.
 
 const NULLS: &str = "\
 A value may be null if its type is `optional` or has `with nulls`; an absent key of JSON is read as null, and null and the \
-empty list are different. Verbs that choose, move or rename whole values pass nulls through; others fail at the first null. The verb `fill-null` replaces \
+empty list are different. Verbs that choose, move or rename whole values pass nulls through; those that compute with values, such as `to-dense`, fail at the first null. The verb `fill-null` replaces \
 nulls, filter 'not is_null(x)' drops such records, and a default in --schema is read instead of null: 'age: int64 = -1'.
 ";
 
@@ -90,9 +90,12 @@ pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
     let forms = synonyms::forms(word);
     let functions = expr::instead_of(word, false);
     if let Some(form) = forms.first() {
-        let verb = form.split(' ').nth(1).and_then(verbs::find);
+        let verb = form.split(' ').nth(1).filter(|_| !needs_duckdb(form)).and_then(verbs::find);
         let error = functions.iter().fold(error, |error, line| error.help(format!("in expressions: {line}")));
-        let error = forms.iter().fold(error, |error, form| error.help(form.clone()));
+        let error = forms.iter().fold(error, |error, form| {
+            let purpose = if needs_duckdb(form) { "with DuckDB" } else { "did you mean" };
+            error.help(format!("{purpose}: {form}"))
+        });
         return Err(match verb {
             Some(verb) => error.help(format!("`tatter help {0}` explains `{0}`", verb.name)),
             None => error,
@@ -112,6 +115,11 @@ pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
         Some(near) => error.help(format!("did you mean `{near}`?")),
         None => error.help("`tatter -h` lists the verbs, `tatter help topics` the topics"),
     })
+}
+
+/// Whether a command converts the records for DuckDB.
+fn needs_duckdb(command: &str) -> bool {
+    command.contains(" duckdb ")
 }
 
 /// The help of an option, which is global or belongs to some verbs.

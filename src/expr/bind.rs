@@ -543,7 +543,7 @@ fn limit(dtype: &DType, largest: bool) -> Literal {
 /// The attributes of operands that are not tensors; `None` for tensors.
 /// The error for a key that a dict does not have.
 fn no_entry(entries: &[(Operand, Operand)], key: &Operand) -> ExprError {
-    let error = ExprError::at(key.span.clone(), format!("the dict has no key {}", key.literal().unwrap_or(Literal::None)));
+    let error = ExprError::at(key.span.clone(), format!("the dictionary has no key {}", key.literal().unwrap_or(Literal::None)));
     let keys: Vec<String> = entries.iter().take(20).filter_map(|(key, _)| key.literal()).map(|key| key.to_string()).collect();
     if keys.is_empty() { error } else { error.help(format!("its keys are {}", keys.join(", "))) }
 }

@@ -5,7 +5,6 @@
 
 use super::error::text_at;
 use super::span::{Span, name_text, underlined};
-use super::steps::Steps;
 use crate::error::{Error, Result};
 use crate::printable::shell_quoted;
 use crate::schema::facts::Storage;
@@ -103,7 +102,7 @@ pub enum NodeKind {
     /// One of the results of a function applied to the items of a tensor.
     Each(Arc<Each>, usize),
     /// One of the results of a function applied to the items of a tensor one after the other.
-    Steps(Arc<Steps>, usize),
+    Steps(Arc<dyn Recurrence>, usize),
     /// Rejects nulls other than those allowed.
     NotNull { of: Box<Node>, name: Arc<str>, allowed: AllowedNulls },
 }
@@ -150,6 +149,21 @@ pub struct CallNode {
     /// The arguments whose null rows make the row of the result null; the kernel does not see such rows.
     pub carried: Vec<usize>,
     pub kernel: Kernel,
+}
+
+/// A function applied to the items of axis 0 one after the other; see `steps`.
+pub trait Recurrence: std::fmt::Debug + Send + Sync {
+    /// Whether the results are the same in all records.
+    fn is_constant(&self) -> bool;
+    /// The parameters of the function.
+    fn params(&self) -> &[Param];
+    /// All that is evaluated.
+    fn nodes(&self) -> Vec<&Node>;
+    /// Value `which` of the last step or of all steps, for every record.
+    ///
+    /// # Errors
+    /// Those of the function; a record without items, if there are no initial values.
+    fn eval(&self, frame: &Frame, which: usize) -> Result<Value>;
 }
 
 /// A function applied to the items of axis 0. The body is evaluated once, with the items of all records as its records.
@@ -282,7 +296,7 @@ impl Node {
             NodeKind::Field { of, .. } | NodeKind::NotNull { of, .. } => of.visit(visit),
             NodeKind::Call(call, _) => call.args.iter().for_each(|arg| arg.visit(visit)),
             NodeKind::Each(each, _) => each.over.iter().chain(&each.results).for_each(|node| node.visit(visit)),
-            NodeKind::Steps(steps, _) => steps.nodes().for_each(|node| node.visit(visit)),
+            NodeKind::Steps(steps, _) => steps.nodes().into_iter().for_each(|node| node.visit(visit)),
             NodeKind::Logic { left, right, .. } => {
                 left.visit(visit);
                 right.visit(visit);

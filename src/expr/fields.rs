@@ -108,7 +108,9 @@ pub fn type_with_field(
                 let storage = value.storage_below(above.len());
                 let value = &value.ty;
                 if value.is_sparse() && !above.is_empty() || value.rank() < above.len() {
-                    return Err(ExprError::new(format!("the value is {value}, but {name} has {}", counted_axes(above.len())))
+                    let found =
+                        if value.rank() == 0 && value.fields().is_none() { format!("a scalar ({value})") } else { value.to_string() };
+                    return Err(ExprError::new(format!("the value is {found}, but {name} has {}", counted_axes(above.len())))
                         .help("the leading axes of a field must match those of its structures")
                         .help("for a value in each structure: row_lengths(x) instead of len(x), reduce_sum(x, axis=-1) instead of reduce_sum(x)"));
                 }

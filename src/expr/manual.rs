@@ -58,7 +58,7 @@ fn described(function: &Function) -> String {
 /// The output of `tatter help functions`: a line for each function.
 pub fn function_list() -> String {
     let mut out = listed(|_| true);
-    out.push_str("\nNot supported (TensorFlow operations on ragged tensors, and operations for training):\n");
+    out.push_str("\nNot supported:\n");
     for (names, why) in LEFT_OUT {
         let _ = writeln!(out, "  {}\n    {why}", names.join(", "));
     }

@@ -90,7 +90,7 @@ impl Operand {
             },
             OperandKind::List(_) => "a list".to_owned(),
             OperandKind::Tuple(_) => "a tuple".to_owned(),
-            OperandKind::Dict(..) => "a dict".to_owned(),
+            OperandKind::Dict(..) => "a dictionary".to_owned(),
             OperandKind::DType(dtype) => format!("the dtype {dtype}"),
             OperandKind::Ellipsis => "`...`".to_owned(),
             OperandKind::Slice(_) => "a slice".to_owned(),
@@ -193,7 +193,7 @@ fn dict(entries: Vec<(Operand, Operand)>) -> ExprResult<OperandKind> {
         if let Some(name) = key.literal().map(|literal| literal.to_string())
             && let Some(name) = seen.replace(name)
         {
-            return Err(ExprError::at(key.span.clone(), format!("the key {name} occurs twice in the dict")));
+            return Err(ExprError::at(key.span.clone(), format!("the key {name} occurs twice in the dictionary")));
         }
     }
     Ok(OperandKind::Dict(entries, None))
@@ -234,7 +234,11 @@ pub fn constant(tensor: Tensor, ty: Type, span: Span) -> Node {
 /// Describes a type in messages: `int64[?, (?)]`, `a structure`.
 pub fn describe(ty: &Type) -> String {
     if ty.fields().is_some() {
-        format!("a structure{}", if ty.rank() > 0 { format!(" of rank {}", ty.rank()) } else { String::new() })
+        match ty.rank() {
+            0 => "a structure".to_owned(),
+            1 => "a list of structures".to_owned(),
+            rank => format!("structures with {rank} axes"),
+        }
     } else {
         ty.to_string()
     }

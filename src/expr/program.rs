@@ -332,7 +332,7 @@ impl Binding {
                 let error = match why {
                     Some(why) => why
                         .or_at(item.span.clone())
-                        .help(format!("so the dict cannot be stored in the field `{name}`; use it in a later assignment")),
+                        .help(format!("so the dictionary cannot be stored in the field `{name}`; use it in a later assignment")),
                     None if is_taken => error.help("choose another name, and use it in a later assignment: f = lambda v: v * 2; y = f(x)"),
                     None => error.help("use it in a later assignment, as in f = lambda v: v * 2; y = f(x)"),
                 };

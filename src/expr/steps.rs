@@ -12,7 +12,7 @@
 //!
 //! Semantics: `tf.scan`, `tf.foldl`, `tf.foldr`.
 
-use super::eval::{Frame, Node, Param, Value, depends_on_records, items_of, key_of_item, slots_of};
+use super::eval::{Frame, Node, Param, Recurrence, Value, depends_on_records, items_of, key_of_item, slots_of};
 use crate::error::{Error, Result};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::UInt64Array;
@@ -53,23 +53,31 @@ impl Steps {
         Steps { over, initial, params, results, order, slots, constant }
     }
 
-    pub(super) fn is_constant(&self) -> bool {
+    /// The number of items that are no steps, but the values before the first one.
+    fn skipped(&self) -> usize {
+        usize::from(self.initial.is_empty())
+    }
+
+    fn frame_of(&self, frame: &Frame, live: &[usize]) -> Result<Frame> {
+        frame.gathered(live, &self.slots, None)
+    }
+}
+
+impl Recurrence for Steps {
+    fn is_constant(&self) -> bool {
         self.constant
     }
 
-    pub(super) fn params(&self) -> &[Param] {
+    fn params(&self) -> &[Param] {
         &self.params
     }
 
-    pub(super) fn nodes(&self) -> impl Iterator<Item = &Node> {
-        self.over.iter().chain(&self.initial).chain(&self.results)
+    fn nodes(&self) -> Vec<&Node> {
+        self.over.iter().chain(&self.initial).chain(&self.results).collect()
     }
 
-    /// Value `which` of the last step or of all steps, for every record. O(items), for columns of scalars.
-    ///
-    /// # Errors
-    /// Those of the function; a record without items, if there are no initial values.
-    pub(super) fn eval(&self, frame: &Frame, which: usize) -> Result<Value> {
+    /// O(items), for columns of scalars.
+    fn eval(&self, frame: &Frame, which: usize) -> Result<Value> {
         let nrows = if self.constant { 1 } else { frame.nrows };
         let (rows, items) = items_of(&self.over, frame, nrows)?;
         let initial = match self.initial.is_empty() {
@@ -107,15 +115,6 @@ impl Steps {
             given = next(given, values, &live, step, &rows)?;
         }
         Ok(Value { tensor: kept.finish(rows)?, constant: self.constant })
-    }
-
-    /// The number of items that are no steps, but the values before the first one.
-    fn skipped(&self) -> usize {
-        usize::from(self.initial.is_empty())
-    }
-
-    fn frame_of(&self, frame: &Frame, live: &[usize]) -> Result<Frame> {
-        frame.gathered(live, &self.slots, None)
     }
 }
 

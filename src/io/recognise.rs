@@ -239,12 +239,17 @@ fn csv(suspect: &Suspect) -> Option<Error> {
         // A single line does not outweigh what the user says.
         n > 0 && second.map_or(!is_told && is_header(header, delimiter), |line| delimiters(line, delimiter) == n)
     };
-    let (_, what, way) = [(b',', "comma", "--from csv"), (b'\t', "tab", "--from tsv"), (b';', "semicolon", "--from csv --delimiter ';'")]
+    let ways = [
+        (b',', "comma", "CSV", "--from csv"),
+        (b'\t', "tab", "TSV", "--from tsv"),
+        (b';', "semicolon", "CSV", "--from csv --delimiter ';'"),
+    ];
+    let (_, what, format, way) = ways
         .into_iter()
         .find(|(delimiter, ..)| is_it(*delimiter))
         .filter(|(delimiter, ..)| expected != Some(*delimiter) && expected.is_none_or(|expected| delimiters(header, expected) == 0))?;
     let error = Error::data(format!("this looks like {what}-separated values"));
-    Some(error.help(Hint::to_read_with(format!("read them with {way}"), way)).help(READ_LINES))
+    Some(error.help(Hint::to_read_with(format!("to read it as {format}: {way}"), way)).help(READ_LINES))
 }
 
 /// Counts the delimiters outside of quotes.

@@ -21,7 +21,7 @@ pub fn of_input(input: &Input, options: &Options) -> Result<&'static dyn Format>
         let Some(found) = other_than(given, input) else { return Ok(given) };
         let error = Error::data(format!("this looks like {found}, not {name}")).in_input(input.name().clone());
         return Err(match found {
-            "text" => error.help("to read its lines: --from text"),
+            "text" => error.help("to read it as lines of text: --from text"),
             _ => error.help("omit --from: the format of each file is detected"),
         });
     }

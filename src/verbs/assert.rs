@@ -25,7 +25,7 @@ impl Verb for Assert {
     const NAME: &'static str = "assert";
     const SUMMARY: &'static str = "Fail if a condition is false for any record";
     const ABOUT: &'static str = "\
-The condition is a Boolean expression, evaluated for each record (see `tatter help functions`). Records are passed on unchanged. The first \
+The condition is an expression that evaluates to one bool per record (see `tatter help functions`). Records are passed on unchanged. The first \
 record for which the condition is false ends the run with an error that names it (exit code 1); with --on-error skip, such records are \
 dropped and counted.";
     const MEANING: &'static str = "tf.debugging.Assert";

@@ -43,8 +43,8 @@ impl Verb for Batch {
     const SUMMARY: &'static str = "Group N consecutive records into a batch";
     const ABOUT: &'static str = "\
 Every field gains axis 0, the records of the batch. Axes whose size may differ between records become ragged: `[?]` becomes `[?, (?)]`; \
-axes of known size stay uniform: `[4]` becomes `[?, 4]`. Structures become structured tensors; a sparse tensor gains a leading axis \
-and the largest dense shape of the batch. Nulls are kept.
+axes of known size stay uniform: `[4]` becomes `[?, 4]`. Structures become structured tensors; a sparse tensor gains a leading axis, \
+and its other sizes are the largest of the batch. Nulls are kept.
 
 With --max-values, a batch also ends before a record that would bring the number of values in FIELD (counting all its axes) above the \
 limit; a record above the limit becomes a separate batch. `batch all` keeps all records in memory (see --max-memory). With \

@@ -42,7 +42,7 @@ impl Verb for Count {
     const SUMMARY: &'static str = "Print the number of records";
     const ABOUT: &'static str = "\
 Prints the number of records that reach this verb. Without --by, it must be the last verb of a chain. Only fields that an earlier verb \
-needs are parsed; if the file's footer or record framing contains the number, nothing else is read. With --on-error skip all fields are \
+needs are parsed; if the file's footer or record framing contains the number, nothing else is read. With --on-error skip, all fields are \
 parsed, and bad records are not counted.
 
 With --by, writes one record per key: the most frequent first, with ties in order of first occurrence. The chain may continue, and -o writes \

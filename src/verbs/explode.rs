@@ -32,7 +32,7 @@ impl Verb for Explode {
     const SUMMARY: &'static str = "Write one record for each item of a field";
     const ABOUT: &'static str = "\
 FIELD loses axis 0, and all other fields are repeated. A record whose list is empty or null is dropped; with \
---keep-empty it is kept, and the field is null. Items may be values, lists, structures or slices of a sparse tensor. \
+--keep-empty, it is kept, and the field is null. Items may be values, lists, structures or slices of a sparse tensor. \
 Null items are kept. To split several fields together, item by item, use `unbatch`.";
     const MEANING: &'static str = "SQL's UNNEST";
     const EXAMPLES: &'static [Example] = &[

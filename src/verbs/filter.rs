@@ -21,7 +21,7 @@ impl Verb for Filter {
     const NAME: &'static str = "filter";
     const SUMMARY: &'static str = "Keep records for which a condition is true";
     const ABOUT: &'static str = "\
-The condition is a Boolean expression, evaluated for each record (see `tatter help functions`). `and` and `or` short-circuit \
+The condition is an expression that evaluates to one bool per record (see `tatter help functions`). `and` and `or` short-circuit \
 in each record, so `len(x) > 0 and x[0] > 3` cannot fail.";
     const MEANING: &'static str = "tf.data.Dataset.filter";
     const EXAMPLES: &'static [Example] = &[

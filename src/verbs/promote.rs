@@ -46,7 +46,7 @@ impl Verb for Promote {
     const SUMMARY: &'static str = "Copy a field out of a structure";
     const ABOUT: &'static str = "\
 The field moves one level up: `docs.tokens` becomes a field of the record, and `user.docs.tokens` becomes `user.tokens`. The axes of `docs` \
-and the first axis of `tokens` are merged, and values stay in order. A scalar of each document becomes a vector. The source field stays unless --move is given. A null \
+and the first axis of `tokens` are merged, and values stay in order. A scalar in each structure becomes a vector. The source field stays unless --move is given. A null \
 structure or value becomes a null; a null list adds nothing to the merged axis. An existing field is replaced only if --as \
 names it.";
     const MEANING: &'static str = "tf.experimental.StructuredTensor.promote";
@@ -58,7 +58,7 @@ names it.";
             output: "{\"docs\":[{\"title\":\"a\"},{\"title\":\"b\"},{\"title\":\"c\"}],\"toks\":[1,2,3]}\n",
         },
         Example {
-            about: "a scalar of every document becomes a vector",
+            about: "a scalar in every document becomes a vector",
             args: "promote docs.title --as titles then select titles",
             input: "{\"docs\": [{\"title\": \"a\"}, {\"title\": \"b\"}]}\n{\"docs\": []}\n",
             output: "{\"titles\":[\"a\",\"b\"]}\n{\"titles\":[]}\n",

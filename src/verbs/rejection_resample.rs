@@ -43,7 +43,7 @@ impl Verb for RejectionResample {
 Keeps each record with a probability proportional to the target share of its class divided by its initial share, scaled so that the \
 largest is 1: the classes then have the proportions of --target, and no record of the scarcest class is dropped. No record is repeated, \
 and records stay in order. Without --initial, the proportions of the input are estimated from the records so far and 10 imaginary ones of each \
-class, so the first records deviate from the target. A class with share 0 is dropped; a record of a class that --target does not \
+class, so the first records deviate from the target. Records of a class with share 0 are dropped; a record of a class that --target does not \
 name is an error. A class whose name contains a comma is written in backquotes: --target '`a,b`=0.5,c=0.5'. One \
 random number is drawn for each record, so the output depends only on --seed and the records.
 

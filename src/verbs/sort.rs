@@ -28,7 +28,7 @@ impl Verb for Sort {
     const NAME: &'static str = "sort";
     const SUMMARY: &'static str = "Sort records";
     const ABOUT: &'static str = "\
-Buffers all records in memory and, beyond --max-memory, spills to a temporary file (see --temp-dir), with the same result. The sort is \
+Keeps all records in memory or, beyond --max-memory, in a temporary file (see --temp-dir), with the same result. The sort is \
 stable: records with equal keys stay in order. A key written -KEY is sorted in descending order, whatever its type; but -a + b is an \
 ordinary expression. NaN sorts after all numbers, and null after everything, even in descending order. Strings are compared by their bytes, which \
 is the order of their code points; false sorts before true.";

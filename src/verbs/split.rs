@@ -68,7 +68,7 @@ part again by the same key, use a different --seed; with the same seed, all its 
 With --stratify FIELDS, the records of each value are divided separately, in order: at any point, each part is within one record of its \
 share of that value (with P parts, within P - 1 records). --seed determines which records go where.
 
-With --by but neither CONDITION nor --into, `{}` is replaced by the value: a string, an integer or a bool. Letters, digits, `_`, `-`, \
+With --by alone, `{}` is replaced by the value, which must be a string, an integer or a bool. Letters, digits, `_`, `-`, \
 `+` and `.` (but not as the first character) are kept; all other bytes are written as `%` and two hexadecimal digits: a/b becomes the \
 file a%2Fb.jsonl. The empty string becomes `%`. At most 400 values are allowed, because their files are open at the same time; a null, \
 and values that differ only in case, are errors. To bound memory use, the files of values that appear later have smaller Parquet row \

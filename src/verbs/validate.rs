@@ -33,7 +33,7 @@ impl Verb for Validate {
     const TAKES_FAULTS: bool = true;
     const SUMMARY: &'static str = "Check all input and report errors";
     const ABOUT: &'static str = "\
-Reads every record and every field, and reports the errors, the first one of each record: damaged framing and wrong checksums of TFRecords, records that do \
+Reads every record and every field, and reports the first error of each record: damaged framing and wrong checksums of TFRecords, records that do \
 not parse or do not match the schema (declared with --schema or inferred), partitions that do not match their values, sparse indices out \
 of bounds. Sparse tensors whose indices are unsorted or repeated are reported too: they are valid, but some verbs reject them. Conditions \
 that cause only a notice in other verbs are also reported: an Arrow stream without its end marker, bytes after compressed data, columns with the \

@@ -25,7 +25,7 @@ impl Verb for Window {
     const SUMMARY: &'static str = "Group records into sliding windows";
     const ABOUT: &'static str = "\
 A window of W records (--size), K apart (--stride), starts at every S-th record (--shift). Every field gains axis 0, the records of the window, as \
-with `batch`. Windows at the end of the input may contain fewer records; with --drop-remainder they are dropped, and the size of axis 0 is \
+with `batch`. Windows at the end of the input may contain fewer records; with --drop-remainder, they are dropped, and the size of axis 0 is \
 known. The records of one window are kept in memory (see --max-memory). For windows over a list inside each record, use `windows`.";
     const MEANING: &'static str = "tf.data.Dataset.window";
     const EXAMPLES: &'static [Example] = &[

@@ -33,8 +33,8 @@ impl Verb for Windows {
     const NAME: &'static str = "windows";
     const SUMMARY: &'static str = "Group the values of a list into sliding windows";
     const ABOUT: &'static str = "\
-In each record, a window starts at every S-th value of FIELD and contains W values, K apart: `[?]` becomes `[?, (?)]`, and with \
---drop-remainder or --pad `[?, W]`. An empty list has no windows. Windows at the end of a list may contain fewer values; --drop-remainder \
+In each record, a window starts at every S-th value of FIELD and contains W values, K apart: `[?]` becomes `[?, (?)]` or, with \
+--drop-remainder or --pad, `[?, W]`. An empty list has no windows. Windows at the end of a list may contain fewer values; --drop-remainder \
 drops them, --pad fills them. Without --pad, the field may also be a list of structures or have further axes. A null list stays null. For \
 windows of consecutive records, use `window`. To write each window as a record: windows FIELD ... then explode FIELD.";
     const MEANING: &'static str = "tf.signal.frame, tf.data.Dataset.window";

@@ -22,8 +22,8 @@ impl Verb for Zip {
     const NAME: &'static str = "zip";
     const SUMMARY: &'static str = "Join the records of several inputs by position";
     const ABOUT: &'static str = "\
-Record i of the output has the fields of record i of every input, in the order of the inputs; field names must be unique. With --as a,b \
-each input is a structure of that name: {a: {...}, b: {...}}. Inputs of different lengths are an error; --shortest ends with the shortest. \
+Record i of the output has the fields of record i of every input, in the order of the inputs; field names must be unique. With --as a,b, \
+each input becomes a structure of that name: {a: {...}, b: {...}}. Inputs of different lengths are an error; --shortest ends with the shortest. \
 `zip` is the first verb of a chain, and its inputs follow it: zip A B then batch 32. Records are matched by position only, so a bad record \
 in any input is an error, even with --on-error skip. To match them by key, use `lookup`, or DuckDB on Parquet files.";
     const MEANING: &'static str = "tf.data.Dataset.zip";

@@ -243,7 +243,7 @@ fn assigned(name: &str, typed: &str, line: &Line) -> Answer {
     let is_list = name.ends_with(",..");
     let head = typed.rfind(',').filter(|_| is_list).map_or("", |comma| &typed[..=comma]);
     match typed[head.len()..].split_once('=') {
-        Some((field, _)) if name.contains("DTYPE") => {
+        Some((field, _)) if name.contains("=TYPE") => {
             let dtypes = DType::NAMED.iter().filter(|(_, dtype)| dtype.is_tensor()).map(|(name, _)| (*name, ""));
             Answer { glued: is_list, ..Answer::of(dtypes).after(&format!("{head}{field}=")) }
         }

@@ -284,7 +284,7 @@ fn joined(word: &str, words: &Words) -> Option<String> {
     } else if place == 2 && value.contains('=') && own.get(1).is_some_and(|name| is_meant(name) && !name.to_string_lossy().contains('=')) {
         let mut pair = [own.remove(1), own.remove(1)];
         // `cast int32 image_id`
-        if value.ends_with("=DTYPE") && pair[0].to_str().is_some_and(|name| DType::from_name(name).is_some()) {
+        if value.ends_with("=TYPE") && pair[0].to_str().is_some_and(|name| DType::from_name(name).is_some()) {
             pair.reverse();
         }
         own.insert(1, pair.join(OsStr::new("=")));

@@ -43,8 +43,7 @@ pub fn forms(name: &str) -> Vec<String> {
         let text = match place {
             "args" => "...",
             "casts" => "FIELD=DTYPE",
-            "computed" => return None,
-            "aggregate" => "sum(FIELD)",
+            "computed" | "aggregate" => return None,
             "converted" => return Target::of(name).map(|target| target.options("OUT")),
             "key" | "field" | "column" | "common" | "others" => "FIELD",
             "by" => "--by FIELD",

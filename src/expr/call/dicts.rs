@@ -35,7 +35,7 @@ pub fn structures(items: &[Operand], span: &Span, to_node: ToNode) -> ExprResult
         .iter()
         .map(|item| match &item.kind {
             OperandKind::Dict(entries, _) => Ok(entries.as_slice()),
-            _ => Err(ExprError::at(item.span.clone(), "a list cannot mix dicts with other values")),
+            _ => Err(ExprError::at(item.span.clone(), "a list cannot mix dictionaries with other values")),
         })
         .collect::<ExprResult<Vec<_>>>()?;
     let names = dicts.first().map_or(Ok(Vec::new()), |dict| dict.iter().map(|(key, _)| key_name(key)).collect())?;

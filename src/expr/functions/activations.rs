@@ -9,7 +9,6 @@ use super::special::two;
 use crate::expr::call::{Call, Function, as_node, cast_node, strict_node};
 use crate::expr::error::ExprResult;
 use crate::expr::eval::Node;
-use crate::expr::kernels::cast::cast;
 use crate::expr::kernels::elementwise::{self, Float, Unary};
 use crate::expr::kernels::special::{self as kernel, mapped};
 use crate::expr::operand::{Operand, OperandKind};
@@ -83,28 +82,6 @@ pub static FUNCTIONS: &[Function] = &[
                 return Err(c.error(format!("the labels and the logits must have the same shape; these are {labels} and {logits}")));
             }
             two(c, kernel::sigmoid_cross_entropy)
-        }
-    ),
-    function!(["math.imag", "imag"], "input|x", "The imaginary part, which is 0 for real numbers.", [("math.imag([1.5])", "[0.0]")], |c| {
-        let x = c.tensor(0)?;
-        c.check_dtype(&x, "numbers", DType::is_number)?;
-        let dtype = x.dtype()?.clone();
-        let to = dtype.clone();
-        unary(c, x, dtype, move |a| {
-            let zeros = arrow_array::Int8Array::from(vec![0; a.len()]);
-            cast(&(std::sync::Arc::new(zeros) as arrow_array::ArrayRef), &to)
-        })
-    }),
-    function!(
-        ["math.real", "real", "math.conj", "conj"],
-        "input|x",
-        "The real part or the conjugate; real numbers are unchanged.",
-        [("math.real([1.5])", "[1.5]")],
-        |c| {
-            let node = strict_node(c.operand(0)?)?;
-            let x = c.push(node.clone());
-            c.check_dtype(&x, "numbers", DType::is_number)?;
-            Ok(OperandKind::Tensor(node))
         }
     ),
 ];

@@ -64,9 +64,10 @@ pub static FUNCTIONS: &[Function] = &[
 /// # Errors
 /// Not a list, an empty list, or tensors without a common dtype.
 pub fn items(call: &mut Call, i: usize) -> ExprResult<Vec<Arg>> {
-    let list = call
-        .list(i)
-        .map_err(|error| error.help(format!("put the tensors in a list: {}([x, y], ...); to join strings, use +", call.name)))?;
+    let list = call.list(i).map_err(|error| {
+        let strings = if call.name == "concat" { "; to join strings, use +" } else { "" };
+        error.help(format!("put the tensors in a list: {}([x, y], ...){strings}", call.name))
+    })?;
     if list.is_empty() {
         return Err(ExprError::at(call.operand(i)?.span.clone(), format!("{} needs at least one tensor", call.name)));
     }

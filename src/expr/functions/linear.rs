@@ -70,20 +70,6 @@ pub static FUNCTIONS: &[Function] = &[
         }
     ),
     formula!(
-        ["shape_n"],
-        "input, out_type=None",
-        "The shape of each tensor in a list.",
-        [("shape_n([[1, 2], [3, 4, 5]])[1]", "[3]")],
-        |call| {
-            let shapes: Vec<String> = (0..call.list(0)?.len()).map(|i| format!("shape(input[{i}], out_type)")).collect();
-            Ok(format!("[{}]", shapes.join(", ")))
-        }
-    ),
-    formula!(["identity_n"], "input", "The tensors in a list, unchanged.", [("identity_n([[1, 2], [3, 4, 5]])[1]", "[3, 4, 5]")], |call| {
-        let tensors: Vec<String> = (0..call.list(0)?.len()).map(|i| format!("identity(input[{i}])")).collect();
-        Ok(format!("[{}]", tensors.join(", ")))
-    }),
-    formula!(
         ["clip_by_global_norm"],
         "t_list, clip_norm, use_norm=None",
         "Scale down the tensors in a list together, so that their global norm is at most clip_norm; also returns the norm before scaling. use_norm is that norm, if it is already known.",

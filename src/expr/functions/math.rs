@@ -5,8 +5,9 @@
 use super::apply::{pointwise, unary};
 use super::sparse::arithmetic as sparse;
 use super::time;
-use crate::expr::call::{Arg, Call, Function, as_node, cast_node, not_null, strict};
+use crate::expr::call::{Arg, Call, Function, as_node, cast_node, not_null, strict, strict_node};
 use crate::expr::error::{ExprError, ExprResult, conversion, float_of, text_at};
+use crate::expr::kernels::cast::cast;
 use crate::expr::kernels::compare::{self, Test};
 use crate::expr::kernels::datum::Datum;
 use crate::expr::kernels::elementwise::{self as kernel, Binary, Float, Logic, Unary};
@@ -196,6 +197,32 @@ pub static FUNCTIONS: &[Function] = &[
             Ok(item.kind.clone())
         }
     ),
+    formula!(["identity_n"], "input", "The tensors in a list, unchanged.", [("identity_n([[1, 2], [3, 4, 5]])[1]", "[3, 4, 5]")], |call| {
+        let tensors: Vec<String> = (0..call.list(0)?.len()).map(|i| format!("identity(input[{i}])")).collect();
+        Ok(format!("[{}]", tensors.join(", ")))
+    }),
+    function!(["math.imag", "imag"], "input|x", "The imaginary part, which is 0 for real numbers.", [("math.imag([1.5])", "[0.0]")], |c| {
+        let x = c.tensor(0)?;
+        c.check_dtype(&x, "numbers", DType::is_number)?;
+        let dtype = x.dtype()?.clone();
+        let to = dtype.clone();
+        unary(c, x, dtype, move |a| {
+            let zeros = arrow_array::Int8Array::from(vec![0; a.len()]);
+            cast(&(std::sync::Arc::new(zeros) as arrow_array::ArrayRef), &to)
+        })
+    }),
+    function!(
+        ["math.real", "real", "math.conj", "conj"],
+        "input|x",
+        "The real part or the conjugate; real numbers are unchanged.",
+        [("math.real([1.5])", "[1.5]")],
+        |c| {
+            let node = strict_node(c.operand(0)?)?;
+            let x = c.push(node.clone());
+            c.check_dtype(&x, "numbers", DType::is_number)?;
+            Ok(OperandKind::Tensor(node))
+        }
+    ),
     function!(["negative", "math.negative"], "x", "Negation; `-x`.", [("-[1, 2]", "[-1, -2]")], |c| {
         let signed = |d: &DType| d.is_float() || crate::expr::types::integer(d).is_some_and(|(signed, _)| signed);
         if let Some(sparse) = sparse::of_values(c, "floats and signed integers", signed, |a| kernel::unary(Unary::Negative, a))? {
@@ -347,7 +374,6 @@ fn divided(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
     let (a, b) = (args[0].clone(), args[1].clone());
     let to = wide.clone();
     pointwise(call, [a, b], wide, move |[x, y]| {
-        use crate::expr::kernels::cast::cast;
         let (p, q) = (cast(x.array, &to).map_err(|e| (0, e))?, cast(y.array, &to).map_err(|e| (0, e))?);
         kernel::binary(op, Datum { array: &p, scalar: x.scalar }, Datum { array: &q, scalar: y.scalar })
     })

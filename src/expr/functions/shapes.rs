@@ -32,6 +32,16 @@ pub static FUNCTIONS: &[Function] = &[
         [("shape([[3, 1], [2, 4]])", "[2, 2]")],
         shape
     ),
+    formula!(
+        ["shape_n"],
+        "input, out_type=None",
+        "The shape of each tensor in a list.",
+        [("shape_n([[1, 2], [3, 4, 5]])[1]", "[3]")],
+        |call| {
+            let shapes: Vec<String> = (0..call.list(0)?.len()).map(|i| format!("shape(input[{i}], out_type)")).collect();
+            Ok(format!("[{}]", shapes.join(", ")))
+        }
+    ),
     function!(
         ["get_shape"],
         "x|input",

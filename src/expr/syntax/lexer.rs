@@ -36,7 +36,7 @@ const OPERATORS: [&str; 45] = [
 fn unexpected(text: &str, at: usize) -> ExprError {
     let rest = text.get(at..).unwrap_or_default();
     let c = rest.chars().next().unwrap_or(' ');
-    let error = ExprError::at(at..at + c.len_utf8(), format!("unexpected character {c:?}"));
+    let error = ExprError::at(at..at + c.len_utf8(), format!("unexpected character `{}`", c.escape_debug()));
     let help = match c {
         '!' => "write `not x` or `x != y`",
         '$' => "write fields without `$`, and in backquotes if the name is not an identifier",
@@ -238,9 +238,11 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResul
     // Three quotes enclose text of several lines.
     let close = if bytes[*at..].starts_with(&[quote; 3]) { 3 } else { 1 };
     *at += close;
+    let missing =
+        |end: usize, place| ExprError::at(start..end, format!("missing closing `{}`{place}", char::from(quote).to_string().repeat(close)));
     loop {
         let Some(&byte) = bytes.get(*at) else {
-            return Err(ExprError::at(start..text.len(), "unterminated string"));
+            return Err(missing(text.len(), ""));
         };
         if contents.high.is_some() && !(byte == b'\\' && bytes.get(*at + 1) == Some(&b'u')) {
             return Err(lone(start, *at));
@@ -251,7 +253,7 @@ fn string(text: &str, at: &mut usize, start: usize, prefix: Prefix) -> ExprResul
                 *at += close;
                 break;
             }
-            b'\n' if close == 1 => return Err(ExprError::at(start..*at, "unterminated string at the end of the line")),
+            b'\n' if close == 1 => return Err(missing(*at, " at the end of the line")),
             _ => {
                 let c = text[*at..].chars().next().unwrap_or(' ');
                 if is_bytes && !c.is_ascii() {

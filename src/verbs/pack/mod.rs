@@ -65,7 +65,7 @@ with the packed fields, `segment_ids` (the sequences of the row, numbered from 1
 position of each item in its sequence, from 0).
 
 Fields packed together, such as tokens and their labels (-f tokens,labels), stay aligned; in each record they must have the same \
-length. Without -f all vectors are packed. Every other field gains axis 0, with one item per sequence in the row; drop unneeded fields \
+length. Without -f, all vectors are packed. Every other field gains axis 0, with one item per sequence in the row; drop unneeded fields \
 first with `select`. Records with an empty sequence are dropped and counted; --empty keep keeps them: each becomes a segment that is empty or contains only the separator.
 
 A sequence goes into the first open row with enough room (first-fit, the default) or into the one it fits best (best-fit). At most \

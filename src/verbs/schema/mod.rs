@@ -46,7 +46,7 @@ impl Verb for Schema {
     const NAME: &'static str = "schema";
     const SUMMARY: &'static str = "Print the types of the fields";
     const ABOUT: &'static str = "\
-Prints the types of the records that reach this verb, which must be the last of a chain. Types are inferred from all records, not from a \
+Prints the types of the records that reach this verb. It must be the last verb of a chain. Types are inferred from all records, not from a \
 sample; if the file does not store them, all of it is read. --schema accepts this output, as text or JSON, directly (--schema \"$(tatter \
 schema FILE)\") or from a file (--schema @types.txt).
 

@@ -77,7 +77,7 @@ pub fn batch_plan(schema: &Schema, padding: &PaddingArgs, options: &Options) -> 
         }
         if ty.fields().is_some() && ty.rank() > 0 {
             let error = Error::usage("is a list of structures, and structures cannot be padded").in_field(&path);
-            return Err(error.help(format!("promote its fields first, or drop it: drop {}", shell_word(&path.to_string()))));
+            return Err(error.help(format!("promote its fields first, or leave it out: drop {}", shell_word(&path.to_string()))));
         }
         let positions = schema.find(&path)?.0;
         let Some(dtype) = ty.dtype().filter(|_| ty.rank() > 0) else {

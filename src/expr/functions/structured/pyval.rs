@@ -23,7 +23,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["StructuredTensor.Spec._from_fields_and_rank", "StructuredTensor.Spec"],
         "fields, rank=None",
-        "The type of a structured tensor, for from_pyval: a dict of field types, which include the axes of the structured tensor.",
+        "The type of a structured tensor, for from_pyval: a dictionary of field types, which include the axes of the structured tensor.",
         [(
             "StructuredTensor.from_pyval({\"a\": 1}, typespec=StructuredTensor.Spec({\"a\": TensorSpec([], int64)}))[\"a\"].dtype == int64",
             "true"
@@ -146,7 +146,7 @@ fn levels_of(item: &Operand, levels: usize) -> ExprResult<(Vec<&Operand>, Vec<Ve
         let (mut below, mut level) = (Vec::new(), Vec::with_capacity(rows.len()));
         for row in rows {
             let items =
-                list_of(row).ok_or_else(|| ExprError::at(row.span.clone(), "a list cannot mix lists of dicts with other values"))?;
+                list_of(row).ok_or_else(|| ExprError::at(row.span.clone(), "a list cannot mix lists of dictionaries with other values"))?;
             level.push(items.len());
             below.extend(items);
         }
@@ -165,7 +165,7 @@ fn dicts_value(item: &Operand, levels: usize, spec: Option<&Operand>, depth: usi
             if let OperandKind::Dict(entries, _) = &row.kind {
                 Ok(entries)
             } else {
-                Err(ExprError::at(row.span.clone(), "a list cannot mix dicts with other values"))
+                Err(ExprError::at(row.span.clone(), "a list cannot mix dictionaries with other values"))
             }
         })
         .collect::<ExprResult<Vec<_>>>()?;
@@ -215,7 +215,7 @@ fn depth_of_dicts(item: &Operand) -> ExprResult<Option<usize>> {
     for inner in list_of(item).unwrap_or_default() {
         if let Some(depth) = depth_of_dicts(inner)? {
             if found.is_some_and(|f| f != depth + 1) {
-                return Err(ExprError::at(inner.span.clone(), "the dicts are nested at different depths"));
+                return Err(ExprError::at(inner.span.clone(), "the dictionaries are nested at different depths"));
             }
             found = Some(depth + 1);
         }
