@@ -133,7 +133,8 @@ const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
     ),
     (
         &["--comment", "--comments", "--comment-char", "--comment-prefix", "--skip-comments"],
-        "to omit comment lines: grep -v '^#' FILE | tatter ... --from csv -",
+        "to omit comment lines: grep -v '^#' FILE | tatter ... --from csv -; before a header that begins with #, as in VCF: \
+         grep -v '^##' FILE | tatter ... --from tsv -",
     ),
     (&["--slurp"], "to combine all records into one, use the verb batch: batch all"),
     (&["--skip-rows", "--skiprows", "--skip-lines"], "to omit lines before the header: tail -n +2 FILE | tatter ... --from csv -"),
