@@ -91,6 +91,45 @@ pub fn is_missing(text: &[u8]) -> bool {
     matches!(text, b"NA" | b"N/A" | b"n/a" | b"<NA>" | b"#N/A" | b"NULL" | b"null" | b"None")
 }
 
+/// Customary spellings of a missing value, in lower case: those of [`is_missing`], and of pandas, readr, DuckDB, MySQL, VCF and
+/// SQL dumps.
+const NULL_WORDS: [&str; 29] = [
+    "na",
+    "n/a",
+    "n.a.",
+    "<na>",
+    "#n/a",
+    "#na",
+    "#n/a n/a",
+    "null",
+    "<null>",
+    "(null)",
+    "#null!",
+    "none",
+    "nil",
+    "nan",
+    "-nan",
+    "nat",
+    "missing",
+    "undefined",
+    "unknown",
+    "tba",
+    "tbd",
+    "\\n",
+    "-",
+    "--",
+    "---",
+    ".",
+    "..",
+    "?",
+    "",
+];
+
+/// Whether a text is a customary spelling of a missing value rather than a value, such as the chromosome `X`.
+pub fn may_mean_null(text: &str) -> bool {
+    NULL_WORDS.contains(&text.trim().to_ascii_lowercase().as_str())
+}
+
 /// How a text writes a finite number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spelling {
