@@ -1,7 +1,7 @@
 //! Undecoded bytes of whole records, with their position in the input.
 
 use super::error::{Cause, Fix, ParseError};
-use super::suggest::{fixed, near, schema_option, type_at};
+use super::suggest::{conversion, fixed, near, schema_option, type_at};
 use crate::chunk::Fault;
 use crate::error::{Error, Kind};
 use crate::hint::SKIP;
@@ -130,7 +130,11 @@ impl Block {
                 }
                 _ => "the type was fixed before this record; declare it with".to_owned(),
             };
-            error = error.help(format!("{how} {}", schema_option(&fixed)));
+            let option = schema_option(&fixed);
+            error = error.help(format!("{how} {option}"));
+            if let (Kind::Data, Some(verb)) = (kind, schema.and_then(|schema| conversion(schema, found, &fixed))) {
+                error = error.help(format!("to convert the values: {verb} {option}"));
+            }
         }
         error
     }
