@@ -98,6 +98,7 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     (&["interleave"], &["--block-length"], "did you mean --block?"),
     (&["interleave"], &["--cycle-length"], "did you mean --cycle?"),
     (&["pack"], &["--max-length", "--seq-length"], "did you mean --length?"),
+    (&["pack"], &["--drop-remainder"], "to drop rows with padding: pack ... then filter 'reduce_all(segment_ids > 0)'"),
     (&["convert"], &["-f"], "for the format of the input, use --from; to choose fields, use the verb select: select FIELDS then ..."),
     (&["show", "validate", "head", "tail", "schema"], &["-f"], "choose fields with the verb select: select FIELDS then ..."),
     (&["select", "drop"], &["--fields", "-c"], "the fields are a positional argument: a,b"),
