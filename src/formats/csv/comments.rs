@@ -44,6 +44,8 @@ pub fn before_header(bytes: &[u8], dialect: &Dialect) -> Option<Comments> {
     };
     let pattern = match header.map(|at| leading[at]) {
         _ if !are_comments => return None,
+        // The header may be behind these bytes.
+        None if lines(bytes).nth(leading.len()).is_none() && comments.iter().all(is_double) => "^##",
         None => "^#",
         Some(_) if dialect.columns.is_some() => "^#",
         Some(_) if comments.iter().all(is_double) => "^##",
@@ -84,6 +86,7 @@ mod tests {
             ("##gff-version 3\nchr1\tx\n###\n", Some("^#")),
             ("# made by x\na\tb\n", Some("^#")),
             ("##only", None),
+            ("##a\n##b\n", Some("^##")),
             ("##a\n1\n", None),
             ("#CHROM\tPOS\n1\t5\n", None),
             ("#id\n1\n2\n", None),
