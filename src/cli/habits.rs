@@ -101,6 +101,7 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     (&["interleave"], &["--block-length"], "did you mean --block?"),
     (&["interleave"], &["--cycle-length"], "did you mean --cycle?"),
     (&["pack"], &["--max-length", "--seq-length"], "did you mean --length?"),
+    (&["pack"], &["--drop-remainder"], "to drop rows with padding: pack ... then filter 'reduce_all(segment_ids > 0)'"),
     (&["convert"], &["-f"], "for the format of the input, use --from; to choose fields, use the verb select: select FIELDS then ..."),
     (&["show", "validate", "head", "tail", "schema"], &["-f"], "choose fields with the verb select: select FIELDS then ..."),
     (&["select", "drop"], &["--fields", "-c"], "the fields are a positional argument: a,b"),
@@ -136,7 +137,8 @@ const GLOBAL_OPTIONS: &[(&[&str], &str)] = &[
     ),
     (
         &["--comment", "--comments", "--comment-char", "--comment-prefix", "--skip-comments"],
-        "to omit comment lines: grep -v '^#' FILE | tatter ... --from csv -",
+        "to omit comment lines: grep -v '^#' FILE | tatter ... --from csv -; before a header that begins with #, as in VCF: \
+         grep -v '^##' FILE | tatter ... --from tsv -",
     ),
     (&["--slurp"], "to combine all records into one, use the verb batch: batch all"),
     (&["--skip-rows", "--skiprows", "--skip-lines"], "to omit lines before the header: tail -n +2 FILE | tatter ... --from csv -"),

@@ -73,7 +73,7 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     ),
     (&["tokenize", "word_tokenize", "words", "wordcount", "word_count"], &["to split text at whitespace: strings.split(x)"]),
     (&["char_length", "character_length"], &["write strings.length(x, unit=\"UTF8_CHAR\")"]),
-    (&["byte_length", "bytes_length", "octet_length"], &["did you mean strings.length?"]),
+    (&["byte_length", "bytes_length", "octet_length", "strlen"], &["did you mean strings.length?"]),
     (&["base64", "b64encode", "to_base64"], &["did you mean io.encode_base64?"]),
     (&["b64decode", "from_base64", "unbase64"], &["did you mean io.decode_base64?"]),
     (
@@ -109,7 +109,7 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["tostring", "to_string", "to_str"], &["did you mean strings.as_string?"]),
     (&["flatten", "ravel"], &["to merge all axes into one: merge_dims(x, 0, -1)"]),
     (&["nunique", "n_unique", "count_distinct", "approx_count_distinct"], &["for the number of distinct items: len(unique(x).y)"]),
-    (&["distinct", "array_distinct", "list_distinct", "list_unique"], &["for the distinct items of a list: unique(x).y"]),
+    (&["set", "distinct", "array_distinct", "list_distinct", "list_unique"], &["for the distinct items of a list: unique(x).y"]),
     (&["value_counts"], &["to count how often each item of a list occurs: unique_with_counts(x)"]),
     (&["first", "head"], &["for the first item of a list: x[0]; for the first N items: x[:N]"]),
     (&["last", "tail"], &["for the last item of a list: x[-1]; for the last N items: x[-N:]"]),

@@ -2,7 +2,8 @@
 
 use super::error::{Fix, ParseError};
 use crate::error::nearest;
-use crate::path::quoted;
+use crate::path::{in_expression, quoted};
+use crate::printable::shell_word;
 use crate::schema::notation;
 use crate::schema::{DType, Element, Field, Schema, Size, Type};
 
@@ -34,6 +35,22 @@ pub fn type_at<'a>(schema: &'a Schema, error: &ParseError) -> Option<&'a Type> {
         at = Some(&fields.iter().find(|field| is_named(field, name))?.ty);
     }
     at
+}
+
+/// The verb that converts values of the type in `fixed` to the declared type of a field of the record: text to numbers, and floats
+/// to integers.
+pub fn conversion(schema: &Schema, error: &ParseError, fixed: &Schema) -> Option<String> {
+    let names: Vec<&str> = error.path().collect();
+    let ([declared], [field]) = (names.as_slice(), fixed.fields.as_slice()) else { return None };
+    let to = type_at(schema, error)?.dtype().filter(|dtype| dtype.is_number())?;
+    match field.ty.dtype()? {
+        DType::String => {
+            let name = in_expression(declared);
+            Some(format!("map {}", shell_word(&format!("{name} = strings.to_number({name}, {to})"))))
+        }
+        DType::Float64 if to.is_integer() => Some(format!("cast {}", shell_word(&format!("{}={to}", quoted(declared))))),
+        _ => None,
+    }
 }
 
 /// A field beside the one that the error names, with a similar name.

@@ -191,7 +191,11 @@ pub fn name_in(directory: &OsStr, inputs: &Inputs, options: &Options) -> Result<
         return Ok(Path::new(directory).join(file).into());
     }
     let Some(extension) = output.extensions().first() else {
-        return Err(Error::usage(format!("{} has no extension for the names in --output-dir", output.name())));
+        let error = Error::usage(format!("{} has no extension for the names in --output-dir", output.name()));
+        return Err(match output.directory() {
+            Some(_) => error.help(format!("it writes one directory: --to {} -o DIR", output.name())),
+            None => error,
+        });
     };
     // The extensions of a compression and of the input format.
     let mut stem = Path::new(file);

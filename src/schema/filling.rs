@@ -45,6 +45,14 @@ pub fn fill_or_drop(schema: &Schema, path: &FieldPath) -> String {
     ways_out(filling(schema, [path]), path)
 }
 
+/// The same, with the replacements for all fields that may hold nulls, if they are few: what cannot store one cannot store the others.
+pub fn fill_all_or_drop(schema: &Schema, path: &FieldPath) -> String {
+    let others = schema.fields.iter().map(|field| FieldPath::name(&field.name));
+    let paths: Vec<FieldPath> = std::iter::once(path.clone()).chain(others).collect();
+    let all = filling(schema, &paths).filter(|pairs| pairs.matches('=').count() < MOST);
+    ways_out(all.or_else(|| filling(schema, [path])), path)
+}
+
 /// The same if only the field itself must not be null; structures around it may be.
 pub fn fill_itself_or_drop(field: &Field, path: &FieldPath) -> String {
     let mut pairs = Vec::new();

@@ -54,7 +54,8 @@ pub fn unify_named(a: &Schema, b: &Schema, [in_a, in_b]: [&str; 2]) -> Result<Sc
     let [x, y] = &first.types;
     let mut error = Error::data(format!("is {x} in {in_a} and {y} in {in_b}: no type fits both")).in_field(&first.path);
     // A scalar and a list of it.
-    if matches!((x.rank(), y.rank()), (0, 1) | (1, 0)) && x.element == y.element && [x, y].iter().all(|ty| !ty.is_ragged()) {
+    let are_alike = x.element == y.element || matches!((x.dtype(), y.dtype()), (Some(a), Some(b)) if unify_dtypes(a, b).is_some());
+    if matches!((x.rank(), y.rank()), (0, 1) | (1, 0)) && are_alike && [x, y].iter().all(|ty| !ty.is_ragged()) {
         error = error.help(LISTS_ONLY);
     }
     if [x, y].iter().all(|ty| ty.dtype().is_some_and(DType::is_integer)) && x.dims == y.dims && !x.is_sparse() {

@@ -180,7 +180,11 @@ records of FILE are streamed. --on-error does not apply to TABLE. To join two la
     }
 
     fn tables(&self) -> Vec<(OsString, Vec<String>)> {
-        vec![(self.table.clone(), self.wanted())]
+        // Inside a structure, `bind` refuses the field, whatever the table holds.
+        match self.field.names() {
+            [_] => vec![(self.table.clone(), self.wanted())],
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -396,7 +400,8 @@ impl TableRows {
             let error = Error::data(format!("records {first} and {second} have the same key")).in_field(quoted(&field.name));
             let help =
                 format!("keep the first of each: tatter unique --by {} {}", shell_word(&quoted(&field.name)), in_command(&self.table));
-            return Err(error.in_input(self.table).help(help));
+            let exchange = "or, if another FILE has one record for each key, use that as the table, and this as the FILE";
+            return Err(error.in_input(self.table).help(help).help(exchange));
         }
         self.nrows = rows.len();
         self.columns = taken.iter().map(|(at, _)| table.columns[*at].gather(&rows)).collect::<Result<_>>()?;

@@ -247,12 +247,20 @@ fn condition_beside_an_option(missing: &Missing) -> Option<Error> {
         return None;
     }
     let own = missing.words.verbs.last()?.iter().filter_map(|word| word.to_str());
-    if !own.clone().any(|word| ["--into", "--by"].iter().any(|option| word.starts_with(option))) {
-        // `split train=0.5 test=0.5`
+    let has = |option: &str| own.clone().any(|word| word.starts_with(option));
+    if !has("--into") {
+        // `split train=0.5 test=0.5`, `split --by user train=0.5 test=0.5`
         let is_share = |word: &&str| word.split_once('=').is_some_and(|(_, share)| share.parse::<f64>().is_ok());
-        let shares: Vec<&str> = own.filter(is_share).collect();
-        let shares = Some(shares).filter(|shares| shares.contains(&missing.name))?.join(",");
-        return Some(missing.misplaced(format!("use --into for shares: {} --into {} -o FILE", missing.verb.name, typed_word(&shares))));
+        let shares: Vec<&str> = own.clone().filter(is_share).collect();
+        if shares.contains(&missing.name) {
+            let by = missing.words.verbs.last().and_then(|own| value_after(own, "--by"));
+            let by = by.map(|by| format!(" --by {}", typed_word(by))).unwrap_or_default();
+            let shares = typed_word(&shares.join(","));
+            return Some(missing.misplaced(format!("use --into for shares: {}{by} --into {shares} -o FILE", missing.verb.name)));
+        }
+        if !has("--by") {
+            return None;
+        }
     }
     let error = missing.misplaced("--into and --by take no CONDITION");
     Some(error.help(format!("select records first: filter {} then {} ...", typed_word(missing.name), missing.verb.name)))

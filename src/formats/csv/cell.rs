@@ -14,6 +14,8 @@ pub enum CellKind {
     Special,
     /// The spellings of C, Python, R and NumPy, such as `nan` and `-inf`: floats in a numeric column, otherwise text.
     Word,
+    /// A short integer with a plus sign, such as `+1`: an integer among numbers, otherwise text, as in DuckDB.
+    Signed,
     /// Digits that begin with a zero, such as `007`: text, and so are the integers of the column.
     Digits,
     /// `NA` and its variants: null in a column of numbers or booleans, otherwise text.
@@ -22,12 +24,13 @@ pub enum CellKind {
 }
 
 /// The kinds, in declaration order.
-pub const KINDS: [CellKind; 8] = [
+pub const KINDS: [CellKind; 9] = [
     CellKind::Bool,
     CellKind::Integer,
     CellKind::Float,
     CellKind::Special,
     CellKind::Word,
+    CellKind::Signed,
     CellKind::Digits,
     CellKind::Missing,
     CellKind::Text,
@@ -48,6 +51,7 @@ impl CellKind {
                 Spelling::Json if whole(text).is_some() => CellKind::Integer,
                 Spelling::Json => CellKind::Float,
                 Spelling::Loose => CellKind::Special,
+                Spelling::Signed => CellKind::Signed,
                 Spelling::Digits => CellKind::Digits,
                 Spelling::None => CellKind::Text,
             },
@@ -61,7 +65,7 @@ impl CellKind {
     pub fn plural(self) -> &'static str {
         match self {
             CellKind::Bool => "booleans",
-            CellKind::Integer | CellKind::Float | CellKind::Special => "numbers",
+            CellKind::Integer | CellKind::Float | CellKind::Special | CellKind::Signed => "numbers",
             CellKind::Word | CellKind::Digits | CellKind::Missing | CellKind::Text => "strings",
         }
     }
@@ -91,6 +95,45 @@ pub fn is_missing(text: &[u8]) -> bool {
     matches!(text, b"NA" | b"N/A" | b"n/a" | b"<NA>" | b"#N/A" | b"NULL" | b"null" | b"None")
 }
 
+/// Customary spellings of a missing value, in lower case: those of [`is_missing`], and of pandas, readr, DuckDB, MySQL, VCF and
+/// SQL dumps.
+const NULL_WORDS: [&str; 29] = [
+    "na",
+    "n/a",
+    "n.a.",
+    "<na>",
+    "#n/a",
+    "#na",
+    "#n/a n/a",
+    "null",
+    "<null>",
+    "(null)",
+    "#null!",
+    "none",
+    "nil",
+    "nan",
+    "-nan",
+    "nat",
+    "missing",
+    "undefined",
+    "unknown",
+    "tba",
+    "tbd",
+    "\\n",
+    "-",
+    "--",
+    "---",
+    ".",
+    "..",
+    "?",
+    "",
+];
+
+/// Whether a text is a customary spelling of a missing value rather than a value, such as the chromosome `X`.
+pub fn may_mean_null(text: &str) -> bool {
+    NULL_WORDS.contains(&text.trim().to_ascii_lowercase().as_str())
+}
+
 /// How a text writes a finite number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spelling {
@@ -98,6 +141,8 @@ enum Spelling {
     Json,
     /// A fraction with a plus sign, or without digits before or after the point.
     Loose,
+    /// A short integer with a plus sign. Phone numbers have at least seven digits.
+    Signed,
     /// An integer without a sign that begins with a zero.
     Digits,
     /// Not at all.
@@ -127,6 +172,7 @@ impl Spelling {
         match () {
             _ if length == 0 || !rest.is_empty() => Spelling::None,
             _ if is_padded && is_integer && whole == text.len() => Spelling::Digits,
+            _ if !is_padded && is_integer && text.starts_with(b"+") && (1..=6).contains(&whole) => Spelling::Signed,
             _ if is_padded || (is_loose && is_integer) => Spelling::None,
             _ if is_loose => Spelling::Loose,
             _ => Spelling::Json,
@@ -135,7 +181,7 @@ impl Spelling {
 }
 
 fn is_number(text: &[u8]) -> bool {
-    matches!(Spelling::of(text), Spelling::Json | Spelling::Loose)
+    matches!(Spelling::of(text), Spelling::Json | Spelling::Loose | Spelling::Signed)
 }
 
 /// Digits without the zeros before them: `007` as `7`. Other texts are unchanged.
@@ -215,7 +261,10 @@ mod tests {
             (".", CellKind::Text),
             (".e5", CellKind::Text),
             ("+", CellKind::Text),
-            ("+1", CellKind::Text),
+            ("+1", CellKind::Signed),
+            (" +123456", CellKind::Signed),
+            ("+1234567", CellKind::Text),
+            ("+007", CellKind::Text),
             ("1.2.3", CellKind::Text),
             ("1e+", CellKind::Text),
             ("1e", CellKind::Text),

@@ -1,5 +1,6 @@
 //! Columns whose values have no common type, and what to do about them.
 
+use super::cell::may_mean_null;
 use crate::error::Error;
 use crate::hint::Hint;
 use crate::options::Options;
@@ -104,7 +105,12 @@ fn as_nulls(columns: &[ClashingColumn], missing: Vec<String>, options: &Options)
             words.push(word);
         }
     };
-    columns.iter().flat_map(|column| column.clash.words.iter().cloned()).for_each(|word| add(&mut words, word));
+    // The first word stands for the strings of its column: a value is not null.
+    let null_words = |column: &ClashingColumn| match column.clash.words.first() {
+        Some(word) if may_mean_null(word) => column.clash.words.clone(),
+        _ => Vec::new(),
+    };
+    columns.iter().flat_map(null_words).for_each(|word| add(&mut words, word));
     let [word, ..] = &words[given..] else { return None };
     let is_one = words.len() == given + 1;
     let strings = if is_one { format!("{word:?}") } else { "such strings".to_owned() };
@@ -120,5 +126,12 @@ fn as_nulls(columns: &[ClashingColumn], missing: Vec<String>, options: &Options)
     // A word such as `-` would look like an option.
     let equals = if words.starts_with('-') { '=' } else { ' ' };
     // The quotes keep a final comma from being read as punctuation.
-    Some(format!("if {meaning} null: --nulls{equals}{}", shell_quoted(&words)))
+    let option = format!("--nulls{equals}{}", shell_quoted(&words));
+    // A null among the other values makes these columns optional.
+    let others = columns.iter().filter(|column| null_words(column).is_empty()).take(LISTED);
+    let others: Vec<(&str, &str)> = others
+        .map(|column| (column.name.as_str(), if column.text == "string" { "optional string" } else { column.text.as_str() }))
+        .collect();
+    let others = if others.is_empty() { String::new() } else { format!(" {}", schema(others.into_iter())) };
+    Some(format!("if {meaning} null: {option}{others}"))
 }

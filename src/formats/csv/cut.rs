@@ -1,5 +1,6 @@
 //! Cuts an input into records, in order. Their fields are split on any thread: only quotes determine where a record ends.
 
+use super::comments;
 use super::dialect::Dialect;
 use super::fields::{Fields, MISQUOTED};
 use super::record::{Block, Ending, Record, Scan};
@@ -70,6 +71,7 @@ impl Cutter {
             failure: None,
         };
         cutter.pass_separator()?;
+        cutter.refuse_comments(input)?;
         let names = match &dialect.columns {
             Some(names) => check(names).map_err(|e| e.in_input(input.name().clone()))?.clone(),
             None => {
@@ -137,6 +139,21 @@ impl Cutter {
         let rest = text.strip_prefix(line.as_slice()).filter(|rest| matches!(rest, [] | [b'\r' | b'\n', ..]));
         self.at = self.bytes.len() - rest.unwrap_or(text).len();
         Ok(())
+    }
+
+    /// Refuses comment lines before the first record, which would be read as the header.
+    fn refuse_comments(&mut self, input: &Input) -> Result<()> {
+        while self.bytes.get(self.at) == Some(&b'#')
+            && !self.is_over
+            && self.bytes.len() < BLOCK_NBYTES
+            && !comments::are_all_seen(self.bytes.get(self.at..).unwrap_or_default())
+        {
+            self.fill()?;
+        }
+        match comments::before_header(self.bytes.get(self.at..).unwrap_or_default(), &self.dialect) {
+            Some(comments) => Err(comments.error(input, &self.dialect)),
+            None => Ok(()),
+        }
     }
 
     fn fill(&mut self) -> Result<()> {

@@ -10,6 +10,7 @@ use crate::decimal::integer;
 use crate::error::{Error, Kind, Result};
 use crate::formats::columnar::adapt::{Columns, DecodedRows};
 use crate::formats::format::Request;
+use crate::formats::json_members::is_value;
 use crate::hint::SKIP;
 use crate::path::quoted;
 use crate::printable::{counted, is_or_are};
@@ -298,6 +299,7 @@ fn natural(field: &Field, dialect: &Dialect) -> Result<Type> {
             dtype if dtype.is_integer() => DType::Int64,
             dtype if dtype.is_float() => DType::Float64,
             DType::Null | DType::Bool | DType::String | DType::Bytes => dtype.clone(),
+            DType::Json if ty.dims.is_empty() && !ty.is_sparse() => dtype.clone(),
             DType::Arrow(arrow) if reads_text(arrow) && !ty.is_sparse() => dtype.clone(),
             other => return Err(refused(&other.to_string()).help("read its text as string")),
         },
@@ -364,15 +366,24 @@ fn expected(what: &str, text: &[u8]) -> String {
     if text.is_empty() { format!("expected {what}, found an empty field") } else { format!("expected {what}, found \"{text}\"") }
 }
 
-/// Parses texts of times, decimals and other Arrow types; values of other dtypes stay as they are. Texts that are
+/// Parses texts of times, decimals and other Arrow types, and checks JSON; values of other dtypes stay as they are. Texts that are
 /// rejected become null.
 fn parsed(dtype: &DType, values: ArrayRef, refuse: Refuse) -> Result<ArrayRef> {
-    let DType::Arrow(arrow) = dtype else { return Ok(values) };
     let mut valid = vec![true; values.len()];
-    let array = from_text(values.as_string(), arrow, &mut |at, message| {
+    let mut refuse = |at: usize, message: String| {
         valid[at] = false;
         refuse(at, message);
-    })?;
+    };
+    let array = match dtype {
+        DType::Arrow(arrow) => from_text(values.as_string(), arrow, &mut refuse)?,
+        DType::Json => {
+            let texts = values.as_string::<i64>().iter().enumerate();
+            let wrong = texts.filter_map(|(at, text)| Some((at, text?))).filter(|(_, text)| !is_value(text.as_bytes()));
+            wrong.for_each(|(at, text)| refuse(at, expected("JSON", text.as_bytes())));
+            values.clone()
+        }
+        _ => return Ok(values),
+    };
     match validity(valid) {
         None => Ok(array),
         refused => {

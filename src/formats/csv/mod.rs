@@ -6,11 +6,12 @@
 //! Column names are in the first line, or given by `--columns`.
 //!
 //! `dialect` describes how fields are written, `record` finds where a record ends, `cut` cuts blocks of records, `fields`
-//! splits them, `cell` recognizes values, `observe` and `decode` process columns, `clash` explains
+//! splits them, `comments` refuses lines before the header, `cell` recognizes values, `observe` and `decode` process columns, `clash` explains
 //! columns without a type, and `write` encodes records.
 
 mod cell;
 mod clash;
+mod comments;
 mod cut;
 mod decode;
 mod dialect;

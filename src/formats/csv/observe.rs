@@ -146,7 +146,7 @@ impl ColumnSeen {
         match kind {
             CellKind::Bool if boolean(text) == Some(true) => self.has_true = true,
             CellKind::Bool => self.has_false = true,
-            CellKind::Integer => {
+            CellKind::Integer | CellKind::Signed => {
                 if let Some(value) = whole(plain(text)) {
                     self.smallest = self.smallest.min(value);
                     self.largest = self.largest.max(value);
@@ -224,13 +224,16 @@ impl ColumnSeen {
         let has = |kind: CellKind| self.firsts[kind as usize].is_some();
         let are_codes = has(CellKind::Digits) && !has(CellKind::Float);
         let has_numbers = has(CellKind::Float) || (has(CellKind::Integer) && !are_codes);
-        let has_text = has(CellKind::Text) || has(CellKind::Digits);
+        let are_signed = !has(CellKind::Text) && !has(CellKind::Digits) && (has_numbers || has(CellKind::Special));
+        let has_text = has(CellKind::Text) || has(CellKind::Digits) || (has(CellKind::Signed) && !are_signed);
         let may_be_null = has_numbers || has(CellKind::Special) || has(CellKind::Bool);
         match kind {
             // `True` can be text, such as the name of a city.
             CellKind::Bool if has_text && !(self.has_true && self.has_false) => CellKind::Text,
             CellKind::Integer if are_codes => CellKind::Text,
             CellKind::Digits => CellKind::Text,
+            CellKind::Signed if are_signed => CellKind::Integer,
+            CellKind::Signed => CellKind::Text,
             CellKind::Special if !has_numbers && has_text => CellKind::Text,
             CellKind::Word if !has_numbers && (has_text || !has(CellKind::Special)) => CellKind::Text,
             CellKind::Special | CellKind::Word => CellKind::Float,

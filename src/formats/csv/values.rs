@@ -101,7 +101,7 @@ impl Values {
             DType::Int64 => Values::Integers(Vec::with_capacity(nrows), floats.is_declared),
             DType::UInt64 => Values::Unsigned(Vec::with_capacity(nrows), floats.is_declared),
             DType::Float64 => Values::Floats(Vec::with_capacity(nrows), floats),
-            DType::String | DType::Arrow(_) => Values::Texts(Vec::new(), vec![0], true),
+            DType::String | DType::Json | DType::Arrow(_) => Values::Texts(Vec::new(), vec![0], true),
             DType::Bytes => Values::Texts(Vec::new(), vec![0], false),
             _ => Values::Nulls(0),
         }

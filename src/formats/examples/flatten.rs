@@ -10,7 +10,7 @@ use crate::options::Options;
 use crate::path::{FieldPath, quoted};
 use crate::printable::{counted, shell_quoted, shell_word};
 use crate::schema::facts::Storage;
-use crate::schema::filling::{fill_itself_or_drop, fill_or_drop};
+use crate::schema::filling::{fill_all_or_drop, fill_itself_or_drop};
 use crate::schema::notation::{declaration, schema_option};
 use crate::schema::{DType, Dim, Element, Field, Schema, Size, Type};
 use crate::tensor::{RowPartition, Sparse, Tensor, row_of};
@@ -316,7 +316,7 @@ impl Walk<'_> {
         match nulls.find(|record| scope.is_alive(*record)) {
             Some(record) => Err(scope
                 .at_record(record, "a tf.Example cannot store a null inside a list".to_owned())
-                .help(fill_or_drop(&without_missing(self.schema), &scope.path))),
+                .help(fill_all_or_drop(&without_missing(self.schema), &scope.path))),
             None => Ok(()),
         }
     }

@@ -5,7 +5,7 @@ use crate::error::{Error, Kind};
 use crate::hint::SKIP;
 use crate::io::buffers::Buffer;
 use crate::json::error::{Cause, Fix, ParseError};
-use crate::json::suggest::{fixed, near, schema_option, type_at};
+use crate::json::suggest::{conversion, fixed, near, schema_option, type_at};
 use crate::schema::Schema;
 use std::sync::{Arc, OnceLock};
 
@@ -130,7 +130,11 @@ impl Block {
                 }
                 _ => "the type was fixed before this record; declare it with".to_owned(),
             };
-            error = error.help(format!("{how} {}", schema_option(&fixed)));
+            let option = schema_option(&fixed);
+            error = error.help(format!("{how} {option}"));
+            if let (Kind::Data, Some(verb)) = (kind, schema.and_then(|schema| conversion(schema, found, &fixed))) {
+                error = error.help(format!("to convert the values: {verb} {option}"));
+            }
         }
         error
     }

@@ -3,6 +3,7 @@
 use super::block::{Block, Framing};
 use super::limits::too_long;
 use crate::error::RAISE_LIMIT;
+use crate::io::in_command;
 use crate::json::cursor::Cursor;
 use crate::json::error::{Fix, Parse, ParseError};
 use crate::json::seen::FirstSeen;
@@ -117,7 +118,11 @@ impl<'a> BlockRecords<'a> {
         match simdutf8::compat::from_utf8(&self.block.bytes[start..end]) {
             Ok(_) => Ok(()),
             Err(error) => Err(ParseError::syntax(start + error.valid_up_to(), "the text is not valid UTF-8")
-                .help("write arbitrary bytes as {\"b64\": \"...\"}; convert text in other encodings with iconv")),
+                .help(format!(
+                    "to convert text in another encoding: iconv -f cp1252 -t utf-8 {} | tatter ... -",
+                    in_command(&self.block.input)
+                ))
+                .help("write arbitrary bytes as {\"b64\": \"...\"}")),
         }
     }
 }

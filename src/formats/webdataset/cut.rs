@@ -1,7 +1,7 @@
 //! Groups members into records, and records into blocks. Sequential; does not parse contents.
 
 use super::archive::Archive;
-use super::names::{KEY, Kinds, MemberKind, is_about_archive, split};
+use super::names::{KEY, Kinds, MemberKind, is_about_archive, is_data_file, split};
 use crate::error::{Error, Result};
 use crate::formats::cut::Cut;
 use crate::formats::format::Request;
@@ -28,6 +28,8 @@ pub struct Block {
     pub first_record: u64,
     /// Bytes of the archive.
     pub nbytes: u64,
+    /// The first member so far that is a data file of its own.
+    pub data_file: Option<Arc<str>>,
 }
 
 /// The members with the same key.
@@ -65,6 +67,7 @@ pub struct Cutter {
     extensions: Vec<Arc<str>>,
     /// Hashes of the keys so far; `None` after a repeated key.
     keys: Option<HashSet<u64>>,
+    data_file: Option<Arc<str>>,
 }
 
 impl Cutter {
@@ -84,6 +87,7 @@ impl Cutter {
             ahead: None,
             extensions: Vec::new(),
             keys: Some(HashSet::new()),
+            data_file: None,
         })
     }
 
@@ -98,7 +102,12 @@ impl Cutter {
                 continue;
             }
             match split(&path) {
-                Some((key, extension)) => return Ok(Some((key.to_owned(), self.extension(extension), member.offset, member.nbytes))),
+                Some((key, extension)) => {
+                    if self.data_file.is_none() && is_data_file(&extension) {
+                        self.data_file = Some(path.as_str().into());
+                    }
+                    return Ok(Some((key.to_owned(), self.extension(extension), member.offset, member.nbytes)));
+                }
                 None => self.archive.pass_over("members without an extension", path.as_bytes())?,
             }
         }
@@ -201,6 +210,7 @@ impl Cut for Cutter {
             self.next_record += 1;
             self.left -= 1;
         }
+        block.data_file = self.data_file.clone();
         Ok((!block.records.is_empty()).then_some(block))
     }
 }

@@ -23,6 +23,38 @@ pub fn is_about_archive(path: &str) -> bool {
     first.len() > 4 && first.starts_with("__") && first.ends_with("__")
 }
 
+/// Extensions of files of many records, which no program stores as the value of one record.
+const DATA_FILES: [&str; 13] =
+    ["jsonl", "ndjson", "csv", "tsv", "tab", "parquet", "arrow", "arrows", "feather", "tfrecord", "tfrecords", "array_record", "libsvm"];
+/// Extensions of files that accompany them.
+const DOCUMENTS: [&str; 10] = ["md", "rst", "txt", "json", "yaml", "yml", "html", "pdf", "bib", "cff"];
+/// Extensions of compressed files.
+const COMPRESSIONS: [&str; 5] = [".gz", ".zst", ".zstd", ".bz2", ".xz"];
+
+/// Whether a member with this extension is a data file of its own, compressed or not.
+pub fn is_data_file(extension: &str) -> bool {
+    DATA_FILES.contains(&last_part(uncompressed(extension)))
+}
+
+/// Whether it may accompany such files.
+pub fn is_document(extension: &str) -> bool {
+    DOCUMENTS.contains(&last_part(uncompressed(extension)))
+}
+
+fn uncompressed(extension: &str) -> &str {
+    COMPRESSIONS.iter().find_map(|ending| extension.strip_suffix(ending)).unwrap_or(extension)
+}
+
+/// The option that reads such a file from a pipe, where its name is not known.
+pub fn from_option(extension: &str) -> &'static str {
+    match last_part(uncompressed(extension)) {
+        "csv" => "--from csv ",
+        "tsv" | "tab" => "--from tsv ",
+        "libsvm" => "--from libsvm ",
+        _ => "",
+    }
+}
+
 /// How the contents of a member are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberKind {

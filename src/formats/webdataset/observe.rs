@@ -1,13 +1,14 @@
 //! Observes the members of records: their extensions, and the types of JSON values.
 
 use super::cut::Block;
-use super::names::{KEY, Kinds, MemberKind, json_text};
+use super::names::{KEY, Kinds, MemberKind, from_option, is_data_file, is_document, json_text};
 use crate::error::{Error, Result};
 use crate::formats::columnar::adapt::declared_over;
 use crate::formats::format::{Observed, Request};
 use crate::formats::json_members::{Members, is_value};
+use crate::io::in_command;
 use crate::options::OnError;
-use crate::printable::counted;
+use crate::printable::{counted, shell_word};
 use crate::schema::{DType, Field, MAX_FIELDS, Schema, Type};
 use std::any::Any;
 use std::collections::HashMap;
@@ -21,6 +22,10 @@ pub struct Seen {
     /// The positions of the extensions.
     positions: HashMap<Arc<str>, usize>,
     records: u64,
+    members: u64,
+    input: Arc<str>,
+    /// The first member that is a data file of its own.
+    data_file: Option<Arc<str>>,
     /// The number of records that cannot be read.
     unreadable: u64,
     json: Box<dyn Observed>,
@@ -37,6 +42,21 @@ impl Seen {
             }
             None => {}
         }
+    }
+
+    /// The error for an archive of data files, which are no records: each member has a key of its own, and the others are documents.
+    fn data_files(&self) -> Option<Error> {
+        let file = self.data_file.as_deref().filter(|_| self.members == self.records)?;
+        let of = |is: fn(&str) -> bool| self.extensions.iter().filter(|(extension, ..)| is(extension)).map(|(.., n)| *n).sum::<u64>();
+        let (ndata, ndocuments) = (of(is_data_file), of(is_document));
+        if ndata + ndocuments < self.members || ndocuments > ndata.max(3) {
+            return None;
+        }
+        let message = format!("this tar archive contains {file}, a data file of its own, and no records of several members (WebDataset)");
+        let read = from_option(&file.to_ascii_lowercase());
+        let command = format!("tar xOf {} {} | tatter ... {read}-", in_command(&self.input), shell_word(file));
+        let error = Error::usage(message).in_input(self.input.clone()).help(format!("to read that file: {command}"));
+        Some(error.help("to read each member as a record: --from webdataset"))
     }
 }
 
@@ -69,9 +89,20 @@ pub fn observe(block: &Block, input: &Arc<str>, kinds: Arc<Kinds>, request: &Req
         json.end();
     }
     let json = json.observe(input, block.first_record, &json_request(&kinds, request))?;
-    let mut seen = Seen { kinds, extensions: Vec::new(), positions: HashMap::new(), records: 0, unreadable, json };
+    let mut seen = Seen {
+        kinds,
+        extensions: Vec::new(),
+        positions: HashMap::new(),
+        records: 0,
+        members: 0,
+        input: input.clone(),
+        data_file: block.data_file.clone(),
+        unreadable,
+        json,
+    };
     for record in block.records.iter().filter(|record| record.error.is_none()) {
         seen.records += 1;
+        seen.members += record.members.len() as u64;
         for member in &record.members {
             if let Some((kind, _)) = &member.contents {
                 seen.add(&member.extension, *kind, 1);
@@ -88,11 +119,18 @@ impl Observed for Seen {
             self.add(extension, *kind, *records);
         }
         self.records += other.records;
+        self.members += other.members;
+        self.data_file = self.data_file.take().or(other.data_file);
         self.unreadable += other.unreadable;
         self.json.merge(other.json);
     }
 
     fn schema(&self, request: &Request) -> Result<Schema> {
+        // `--schema 'csv: string'` expects such members.
+        let is_declared = request.declared.fields.iter().any(|field| is_data_file(field.source_name()));
+        if let (None, false, Some(error)) = (&request.options.from, is_declared, self.data_files()) {
+            return Err(error);
+        }
         if self.unreadable > 0 && request.options.on_error == OnError::Fail {
             let text = format!("{} cannot be read: reading will fail; see --on-error", counted(self.unreadable, "record"));
             request.options.hints.add(text, request.options.strict)?;

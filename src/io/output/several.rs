@@ -8,7 +8,7 @@ use crate::io::target::{Names, Target};
 use crate::options::Options;
 use std::ffi::OsStr;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 impl Outputs {
     /// A directory with shards named `shards` and other files; see [`Outputs::add`]. If it does not exist yet, it
@@ -18,6 +18,8 @@ impl Outputs {
     /// The parent directory is missing, or a file with that name exists; see also [`Outputs::plan`].
     pub fn directory(path: &Path, shards: &str, options: &Options) -> Result<Outputs> {
         let name = path.display().to_string();
+        // Without a slash at the end, which only a directory that exists may have.
+        let path: &Path = &path.components().collect::<PathBuf>();
         let is_new = match std::fs::metadata(path) {
             Ok(found) if found.is_dir() => false,
             Ok(_) => return Err(Error::new(Kind::Io, "expected a directory for the output, found a file").in_input(name)),
