@@ -2,6 +2,7 @@
 
 use super::format::{Encode, Encoded, Writer};
 use crate::error::{Error, Result};
+use crate::hint::Hint;
 use crate::printable::BYTE_ORDER_MARK;
 use std::io::Write;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ impl Writer for LineWriter {
         let lines = encoded.downcast::<Vec<u8>>().map_err(|_| Error::internal("no lines to write"))?;
         if self.is_start && lines.starts_with(BYTE_ORDER_MARK) {
             let error = Error::data("the output would start with U+FEFF, which readers would drop as a byte order mark");
-            return Err(error.help("use --to jsonl"));
+            return Err(error.help(Hint::to_write_jsonl("")));
         }
         self.is_start &= lines.is_empty();
         self.out.write_all(&lines).map_err(Error::output)
