@@ -37,7 +37,7 @@ fn argument(name: &str, text: &str) -> Result<Operand> {
     let digits = text.trim().trim_start_matches(['-', '+']);
     // Unlike in an expression, zeros may precede a number: `--arg month=$(date +%m)`.
     let is_padded = digits.len() > 1 && digits.bytes().all(|b| b.is_ascii_digit());
-    let unpadded = digits.get(..digits.len() - 1).map_or(0, |most| most.len() - most.trim_start_matches('0').len());
+    let unpadded = digits.get(..digits.len().saturating_sub(1)).map_or(0, |most| most.len() - most.trim_start_matches('0').len());
     let sign = if text.trim().starts_with('-') { "-" } else { "" };
     let number = is_padded.then(|| format!("{sign}{}", &digits[unpadded..]));
     let literal = parse_expression(number.as_deref().unwrap_or(text)).ok().and_then(|expr| literal(&expr));
