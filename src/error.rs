@@ -197,6 +197,12 @@ impl Error {
         self
     }
 
+    /// Adapts the hints to an output of that name.
+    pub fn for_output(mut self, name: &str) -> Error {
+        self.0.help = self.0.help.into_iter().map(|hint| hint.for_output(name)).collect();
+        self
+    }
+
     /// Replaces the advice to skip bad records, for an input to which --on-error does not apply. `input` is its name,
     /// quoted for the shell, with the options that describe it.
     pub fn whole_input(self, input: &str) -> Error {
@@ -210,6 +216,12 @@ impl Error {
         }
         self.0.help = self.0.help.into_iter().filter_map(Hint::without_skipping).collect();
         self.help(advice)
+    }
+
+    /// Names the option that contains the mistake, before the message.
+    pub fn prefixed(mut self, option: &str) -> Error {
+        self.0.message = format!("{option}: {}", self.0.message);
+        self
     }
 
     /// Sets the subject.
@@ -416,7 +428,7 @@ impl From<Error> for std::io::Error {
 }
 
 /// What separates a field from a message about it: a space if the message starts with a verb, as in `age is null`.
-fn between(message: &str) -> &'static str {
+pub(crate) fn between(message: &str) -> &'static str {
     let verbs = ["is ", "has ", "contains ", "cannot be ", "does not ", "already exists"];
     if verbs.iter().any(|verb| message.starts_with(verb)) { " " } else { ": " }
 }

@@ -1,6 +1,7 @@
 //! The hints of an error: lines of advice, and what some of them advise, for an outer layer that knows that it does not
 //! apply.
 
+use crate::printable::shell_word;
 use std::borrow::Cow;
 
 /// A line of advice.
@@ -16,6 +17,8 @@ enum Advice {
     Other,
     /// To skip bad records. `otherwise` is what the line advises besides, or empty.
     Skip { otherwise: &'static str },
+    /// To write JSON Lines. `before` is what precedes that.
+    WriteJsonl { before: Cow<'static, str> },
     /// To give the format of an input with these options.
     Format { options: Cow<'static, str> },
 }
@@ -54,6 +57,23 @@ impl Hint {
     /// The same for a line or options that depend on the input.
     pub fn to_read_with(line: String, options: impl Into<Cow<'static, str>>) -> Hint {
         Hint { line: Cow::Owned(line), advice: Advice::Format { options: options.into() } }
+    }
+
+    /// Advises to write JSON Lines instead of a format that does not store the values; `before` is other advice, such as
+    /// `drop the field, or `.
+    pub fn to_write_jsonl(before: impl Into<Cow<'static, str>>) -> Hint {
+        let before = before.into();
+        Hint { line: Cow::Owned(format!("{before}use --to jsonl")), advice: Advice::WriteJsonl { before } }
+    }
+
+    /// The same for an output whose name gives its format.
+    pub fn for_output(self, name: &str) -> Hint {
+        match (&self.advice, name.rsplit_once('.')) {
+            (Advice::WriteJsonl { before }, Some((stem, _))) if !stem.is_empty() => {
+                format!("{before}write JSON Lines: -o {}", shell_word(&format!("{stem}.jsonl"))).into()
+            }
+            _ => self,
+        }
     }
 
     /// The line.

@@ -26,7 +26,7 @@
 //! A module uses only modules of its own or a lower level. There are no cyclic dependencies, and formats and verbs do
 //! not depend on each other (checked by `tests/it/layers.rs`):
 //! ```text
-//! 0 error hint message panic path notice printable quotes random screen wire
+//! 0 error hint message numerals panic path notice printable quotes random screen wire
 //! 1 schema tensor options demand io decimal json
 //! 2 chunk expr
 //! 3 formats verbs
@@ -48,6 +48,7 @@ pub mod io;
 pub mod json;
 pub mod message;
 pub mod notice;
+pub mod numerals;
 pub mod options;
 pub mod panic;
 pub mod path;

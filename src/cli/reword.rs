@@ -5,6 +5,7 @@ use super::misplaced::{is_field, is_file_of_a_format};
 use super::split::{find_option, has_option, is_option};
 use super::typed::Typed;
 use crate::error::{Error, Reason, nearest};
+use crate::numerals::written_out;
 use crate::printable::{alternatives, shell_word};
 use crate::verbs;
 use crate::verbs::combine::no_files_from;
@@ -120,10 +121,19 @@ impl Misuse<'_> {
             let wrong = Error::usage(format!("{name}: expected the word `{word}`, found `{value}`"));
             let before = words.iter().take_while(|typed| **typed != value).map(|typed| shell_word(&typed.to_string_lossy()));
             let before = before.collect::<Vec<_>>().join(" ");
-            let wrong = if Path::new(value).is_file() {
-                wrong.help(format!("put the word before it: {name} {before} {word} {}", shell_word(value)))
-            } else {
-                wrong
+            // `lookup id=TABLE`, as in `rename`
+            let joined = words.first().and_then(|first| first.to_str()?.split_once('=')).filter(|(_, table)| Path::new(table).is_file());
+            let wrong = match joined {
+                _ if value.eq_ignore_ascii_case(word) => wrong.help(format!("write `{word}` in lowercase")),
+                Some((field, table)) => {
+                    let others: Vec<_> = words.iter().skip(1).map(|word| shell_word(&word.to_string_lossy())).collect();
+                    let (field, table) = (shell_word(field), shell_word(table));
+                    wrong.help(format!("separate the two with `{word}`: tatter {name} {field} {word} {table} {}", others.join(" ")))
+                }
+                None if Path::new(value).is_file() => {
+                    wrong.help(format!("put the word before it: {name} {before} {word} {}", shell_word(value)))
+                }
+                None => wrong,
             };
             return wrong.help(see);
         }
@@ -146,7 +156,19 @@ impl Misuse<'_> {
         let is_positive = option.is_some_and(|option| option.get_value_parser().type_id() == TypeId::of::<NonZeroUsize>());
         // The hints of an `Error` follow its first line.
         let mut lines = reason.lines();
-        let reason = expected(lines.next().unwrap_or_default(), value, is_positive);
+        let mut reason = expected(lines.next().unwrap_or_default(), value, is_positive);
+        if reason.starts_with("expected ") && !reason.contains("found ") && !reason.contains(&format!("`{value}`")) {
+            reason.push_str(&format!(", found `{value}`"));
+        }
+        let is_count = reason.contains("integer") || reason.contains("number of");
+        let number = written_out(value).filter(|_| is_count).map(|number| format!("write the number out: {number}"));
+        // `batch FILE 2`
+        let moved = words.iter().map(|word| word.to_string_lossy()).find(|word| word.parse::<u64>().is_ok());
+        let moved = moved.filter(|_| option.is_none() && is_count && Path::new(value).is_file()).map(|number| {
+            let others = words.iter().map(|word| word.to_string_lossy()).filter(|word| *word != number);
+            let others: Vec<String> = others.map(|word| shell_word(&word)).collect();
+            format!("put the number after the verb: tatter {name} {number} {}", others.join(" "))
+        });
         // The only argument of a verb needs no name.
         let is_only = option.is_none() && command.get_positionals().filter(|arg| arg.get_id() != "FILE").count() == 1;
         let wrong = Error::usage(if is_only { format!("{whose}{reason}") } else { format!("{whose}{argument}: {reason}") });
@@ -160,6 +182,7 @@ impl Misuse<'_> {
             return wrong.help(format!("join the two with `=`: {name} {}", shell_word(&format!("{value}={next}"))));
         }
         let wrong = lines.fold(wrong, |wrong, line| wrong.help(line.strip_prefix("  ").unwrap_or(line).replace("FILE", &file)));
+        let wrong = number.into_iter().chain(moved).fold(wrong, Error::help);
         if Path::new(value).exists() { wrong.help(see) } else { wrong }
     }
 
@@ -256,6 +279,9 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     // A single letter is too ambiguous.
     let owners: Vec<_> =
         crate::verbs::VERBS.iter().filter(|v| arg.starts_with("--") && has_option(&v.command(), arg)).map(|v| v.name).collect();
+    if owners.is_empty() && !arg.starts_with("--") {
+        return error.help("`tatter --help` lists the global options");
+    }
     if owners.is_empty() || owners.len() > 4 { error } else { error.help(format!("it is an option of `{}`", owners.join("`, `"))) }
 }
 
@@ -292,7 +318,7 @@ fn as_argument(word: &str, command: &Command, owner: Owner, words: &[Cow<str>]) 
     if !is_number || words.iter().any(|w| w == "--") {
         return None;
     }
-    let escaped: Vec<OsString> = [owner.name, "--", word].map(OsString::from).into();
+    let escaped: Vec<OsString> = ["--", word].map(OsString::from).into();
     let error = command.clone().try_get_matches_from(&escaped).err().filter(|error| error.kind() == ErrorKind::ValueValidation)?;
     Some(reword(&error, command, owner, &escaped.iter().collect::<Vec<_>>()))
 }

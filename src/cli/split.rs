@@ -105,6 +105,12 @@ fn unknown(word: &str, words: &[OsString], globals: &Command) -> Error {
         return Error::usage(format!("`{name}` is an option of `{}`, not a global option", owners.join("`, `")))
             .help(format!("options of a verb follow its name: tatter {meant}"));
     }
+    if let Some(verb) = name.strip_prefix("--").and_then(crate::verbs::find) {
+        let inline = word.split_once('=').map(|(_, value)| value.to_owned());
+        let rest = words.iter().skip(1).map(|word| typed_word(&word.to_string_lossy()));
+        let line: Vec<_> = inline.into_iter().map(|value| typed_word(&value)).chain(rest).collect();
+        return error.help(format!("`{0}` is a verb: tatter {0} {1}", verb.name, line.join(" ")));
+    }
     if let Some(advice) = habits::of_global_option(name) {
         return error.help(advice);
     }

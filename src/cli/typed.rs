@@ -201,7 +201,7 @@ fn quote(text: &str) -> std::result::Result<Quote, String> {
     match text.as_bytes() {
         b"none" => Ok(Quote::None),
         b"\"" => Ok(Quote::Char(b'"')),
-        _ => ascii(text).map(Quote::Char).map_err(|_| "expected a character such as ', or none".to_owned()),
+        _ => ascii(text).map(Quote::Char).map_err(|_| "expected one character, such as ', or none".to_owned()),
     }
 }
 
@@ -210,7 +210,7 @@ fn ascii(text: &str) -> std::result::Result<u8, String> {
     match text.as_bytes() {
         b"\\t" => Ok(b'\t'),
         [one] if one.is_ascii() && !one.is_ascii_alphanumeric() && !matches!(one, b'"' | b'\n' | b'\r' | b'-' | b'+' | b'.') => Ok(*one),
-        _ => Err("expected one character other than a letter, digit, quote, sign or point; \\t is a tab".to_owned()),
+        _ => Err("expected one character that is not a letter, digit, quote, `+`, `-` or `.`\nfor a tab: --delimiter '\\t'".to_owned()),
     }
 }
 
@@ -226,6 +226,16 @@ impl Typed {
         if let Some(file) = self.schema.as_ref().and_then(|text| text.to_str()).filter(|text| std::path::Path::new(text).is_file()) {
             let error = Error::usage(format!("--schema {file}: expected types, found the name of a file"));
             return Err(error.help(format!("to read it from the file: --schema {}", shell_word(&format!("@{file}")))));
+        }
+        let is_file_name = |text: &&str| {
+            let (stem, extension) = text.rsplit_once('.').unwrap_or_default();
+            !stem.is_empty() && !extension.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c))
+        };
+        if let Some(file) = self.schema.as_ref().and_then(|text| text.to_str()).filter(is_file_name) {
+            let error = Error::usage(format!("--schema: expected types, found {file}"));
+            return Err(error
+                .help(format!("to read types from a file: --schema @{file}"))
+                .help("write types as `name: type`, such as tokens: int64[?]"));
         }
         if self.schema.as_deref() == Some(OsStr::new("@-")) {
             let error = Error::usage("--schema @-: the types are read from a file, not from standard input");

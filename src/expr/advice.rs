@@ -29,7 +29,10 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["exists", "has", "is_present"], &["write not is_null(x)"]),
     (&["trim"], &["did you mean strings.strip?"]),
     (&["substring", "slice_text"], &["did you mean strings.substr?"]),
-    (&["concatenate", "join", "format", "sprintf"], &["join strings with +; to join the strings of a list: strings.reduce_join(x)"]),
+    (
+        &["concatenate", "join", "format", "sprintf"],
+        &["join strings with +; to join the strings of a list: strings.reduce_join(x, separator=\",\")"],
+    ),
     (&["hash", "crc32"], &["to map strings to numbers from 0 to N - 1: strings.to_hash_bucket_fast(x, N)"]),
     (
         &["md5", "sha1", "sha256", "sha512"],
@@ -103,7 +106,7 @@ const KNOWN: &[(&[&str], &[&str])] = &[
         &["JSON text is written by the verb cast: cast x=json"],
     ),
     (
-        &["tonumber", "to_number", "parseFloat", "parse_float", "parseInt", "parse_int", "to_int", "to_float", "atoi"],
+        &["tonumber", "to_number", "parseFloat", "parse_float", "parseInt", "parse_int", "to_int", "to_float", "to_numeric", "atoi"],
         &["did you mean strings.to_number?"],
     ),
     (&["tostring", "to_string", "to_str"], &["did you mean strings.as_string?"]),
@@ -196,11 +199,11 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["Hashing"], &["to map strings to numbers from 0 to N - 1: strings.to_hash_bucket_fast(x, N)"]),
     (&["isnull", "isna"], &["did you mean is_null?"]),
     (&["notnull", "notna", "not_null", "is_not_null"], &["write not is_null(x)"]),
-    (&["date", "datetime", "strptime", "parse_date", "to_date", "to_timestamp"], &["did you mean timestamp?"]),
+    (&["date", "datetime", "strptime", "parse_date", "to_date", "to_datetime", "to_timestamp"], &["did you mean timestamp?"]),
 ];
 
 /// Python modules whose functions have other names here.
-const RENAMING_MODULES: [&str; 5] = ["np", "numpy", "pd", "math", "re"];
+const RENAMING_MODULES: [&str; 6] = ["np", "numpy", "pd", "pandas", "math", "re"];
 
 /// Hints on what to use instead of a function of this name; with `guesses`, also on functions with similar names.
 pub fn instead_of(name: &str, guesses: bool) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Name and type resolution: turns the syntax tree into a tree that can be evaluated.
 
 use super::advice::instead_of;
-use super::call::{Function, Meaning, NULLS, Written, as_node, dtype_named, map_lookup, named_fields, strict, subscript};
+use super::call::{Function, Meaning, NULLS, Written, as_node, dtype_named, dtype_near, map_lookup, named_fields, strict, subscript};
 use super::columns::Columns;
 use super::error::{CAST, ExprError, ExprResult, text_at};
 use super::eval::{Node, NodeKind};
@@ -14,7 +14,9 @@ use super::span::{Span, name_text};
 use super::syntax::{Argument, Expr, ExprKind, parse_formula};
 use crate::error::{Reason, nearest};
 use crate::path::FieldPath;
+use crate::printable::shell_word;
 use crate::schema::facts::Storage;
+use crate::schema::notation::parse_type;
 use crate::schema::{DType, Element, Field, Literal, Type, notation};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -65,10 +67,12 @@ pub struct Binder<'a> {
 }
 
 /// The namespaces of TensorFlow, NumPy and Paddle.
-const NAMESPACES: [&str; 23] = [
+const NAMESPACES: [&str; 25] = [
     "math",
     // Python's, for advice.
     "re",
+    "pd",
+    "pandas",
     "ragged",
     "RaggedTensor",
     "strings",
@@ -153,7 +157,12 @@ impl Binder<'_> {
                 if let [Operand { kind: OperandKind::Literal(Literal::String(key)), span }] = keys.as_slice()
                     && of.node().is_some_and(|node| node.ty.may_hold_json())
                 {
-                    return Err(parse_first(ExprError::at(span.clone(), format!("{} has no fields", of.describe())), text_of, key));
+                    let error = ExprError::at(span.clone(), format!("{} has no fields", of.describe()));
+                    if of.node().is_some_and(|node| node.ty.rank() > 0) {
+                        let (list, value) = (text_at(&self.text, &of.span), text_at(&self.text, span));
+                        return Err(error.help(format!("to test whether it contains a value: reduce_any({list} == {value})")));
+                    }
+                    return Err(parse_first(error, text_of, key));
                 }
                 let (of, keys) = named_fields(of, &keys);
                 if keys.is_empty() { of.kind } else { subscript(&of, keys, &self.text, &expr.span)? }
@@ -245,6 +254,11 @@ impl Binder<'_> {
             "null" | "none" | "NULL" | "nil" => {
                 return error.help("to test for null: is_null(x); to delete a field in `map`: x = None").help(NULLS);
             }
+            // The unit in `timestamp[us]`.
+            "s" | "ms" | "us" | "ns" if self.text[..span.start].ends_with("timestamp[") => {
+                return error.help(to_time(&format!("timestamp[{name}]"))).help("for a time of text: timestamp(x)");
+            }
+            _ if is_time(name) => return error.help(to_time(name)),
             "desc" | "DESC" => return error.help("a key of `sort` that starts with - is sorted in descending order"),
             "asc" | "ASC" => return error.help("`sort` sorts in ascending order"),
             "true" | "false" | "TRUE" | "FALSE" => return error.help("write True or False"),
@@ -262,8 +276,8 @@ impl Binder<'_> {
         if let Some(longer) = self.scope.columns.names().find(longer) {
             return error.help(format!("did you mean {}? write such a name in backquotes", name_text(longer)));
         }
-        if let Some(near) = nearest(name, names) {
-            return error.help(format!("did you mean {}?", name_text(near)));
+        if let Some(near) = nearest(name, names).map(name_text).or_else(|| dtype_near(name).map(str::to_owned)) {
+            return error.help(format!("did you mean {near}?"));
         }
         let shown: Vec<String> = self.scope.columns.names().take(20).map(name_text).collect();
         if shown.is_empty() {
@@ -586,7 +600,21 @@ fn attribute_of(item: &Operand, name: &str) -> Option<ExprResult<OperandKind>> {
     }
 }
 
+/// Whether a name is that of a type of times, which no tensor has.
+fn is_time(name: &str) -> bool {
+    parse_type(name).is_ok_and(|ty| ty.dtype().is_some_and(|dtype| dtype.time().is_some()))
+}
+
+/// Advice to convert to a type of times.
+fn to_time(name: &str) -> String {
+    format!("to convert a field to {name}, use the verb cast: cast {}", shell_word(&format!("FIELD={name}")))
+}
+
 fn unknown_function(name: &str, span: Span) -> ExprError {
+    if is_time(name) {
+        let error = ExprError::at(span, format!("{name} is a type of times, not a function"));
+        return error.help(to_time(name)).help("times can be compared with text: t > \"2024-05-15\"");
+    }
     with_function(ExprError::at(span, format!("unknown function `{name}`")), name, true)
 }
 

@@ -34,8 +34,13 @@ pub fn constants(options: &Options) -> Result<Arc<BTreeMap<String, Operand>>> {
 
 /// Parses a literal of the expression language; any other text is a string.
 fn argument(name: &str, text: &str) -> Result<Operand> {
-    let literal = parse_expression(text).ok().and_then(|expr| literal(&expr));
     let digits = text.trim().trim_start_matches(['-', '+']);
+    // Unlike in an expression, zeros may precede a number: `--arg month=$(date +%m)`.
+    let is_padded = digits.len() > 1 && digits.bytes().all(|b| b.is_ascii_digit());
+    let unpadded = digits.get(..digits.len().saturating_sub(1)).map_or(0, |most| most.len() - most.trim_start_matches('0').len());
+    let sign = if text.trim().starts_with('-') { "-" } else { "" };
+    let number = is_padded.then(|| format!("{sign}{}", &digits[unpadded..]));
+    let literal = parse_expression(number.as_deref().unwrap_or(text)).ok().and_then(|expr| literal(&expr));
     if literal.is_none() && !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
         let error = Error::usage(format!("--arg {name}: the integer {text} is out of range"));
         return Err(error.help(format!("for a string, quote it: --arg {}", shell_word(&format!("{name}=\"{text}\"")))));

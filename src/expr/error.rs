@@ -2,6 +2,7 @@
 
 use super::span::{Span, underlined};
 use crate::error::{Error, Kind, Reason};
+use crate::printable::shell_word;
 use crate::schema::DType;
 
 /// Advice for casts in the syntax of other languages.
@@ -73,6 +74,10 @@ struct Inner {
     message: String,
     span: Option<Span>,
     help: Vec<String>,
+    /// The whole text as it was meant, and what to say before it.
+    meant: Option<(&'static str, String)>,
+    /// The whole text as it may have been meant.
+    guess: Option<String>,
     reason: Option<Reason>,
 }
 
@@ -88,7 +93,7 @@ impl ExprError {
     }
 
     fn of_kind(kind: Kind, message: impl Into<String>) -> ExprError {
-        ExprError(Box::new(Inner { kind, message: message.into(), span: None, help: Vec::new(), reason: None }))
+        ExprError(Box::new(Inner { kind, message: message.into(), span: None, help: Vec::new(), meant: None, guess: None, reason: None }))
     }
 
     /// An error at a span.
@@ -122,6 +127,41 @@ impl ExprError {
         self
     }
 
+    /// Sets the whole text as it was meant, which replaces the hints. `lead` precedes it.
+    pub fn meant(mut self, lead: &'static str, text: impl Into<String>) -> ExprError {
+        self.0.help.clear();
+        self.0.meant = Some((lead, text.into()));
+        self
+    }
+
+    /// Adds the whole text as it may have been meant to the hints. It is shown as it is typed in a shell.
+    pub fn also_meant(mut self, lead: &'static str, text: String) -> ExprError {
+        self.0.help.push(format!("{lead} {}", shell_word(&text)));
+        self.may_mean(text)
+    }
+
+    /// Sets the whole text as it may have been meant, without showing it.
+    pub fn may_mean(mut self, text: String) -> ExprError {
+        self.0.guess = Some(text);
+        self
+    }
+
+    /// The whole text as it was meant, if that is known.
+    pub fn meaning(&self) -> Option<&str> {
+        self.0.meant.as_ref().map(|(_, text)| text.as_str())
+    }
+
+    /// The whole text as it was or may have been meant.
+    pub fn guess(&self) -> Option<&str> {
+        self.meaning().or(self.0.guess.as_deref())
+    }
+
+    /// The same error for another text that is meant; the words before it stay.
+    pub fn meant_instead(self, text: impl Into<String>) -> ExprError {
+        let lead = self.0.meant.as_ref().map_or("write", |(lead, _)| lead);
+        self.meant(lead, text)
+    }
+
     /// Sets the subject of the error.
     pub fn because(mut self, reason: Reason) -> ExprError {
         self.0.reason = Some(reason);
@@ -146,7 +186,7 @@ impl ExprError {
 
     /// The final error: the message, the line of text with the span underlined, and the hints.
     pub fn into_error(self, text: &str) -> Error {
-        let Inner { kind, message, span, help, reason } = *self.0;
+        let Inner { kind, message, span, help, meant, guess: _, reason } = *self.0;
         let error = Error::new(kind, message);
         let error = match reason {
             Some(reason) => error.because(reason),
@@ -155,6 +195,12 @@ impl ExprError {
         let error = match span {
             Some(span) if !text.trim().is_empty() => error.excerpt(underlined(text, &span)),
             _ => error,
+        };
+        let error = match meant {
+            // What was written without quotes has to be written with them.
+            Some((lead, meant)) if shell_word(text) == text => error.help(format!("{lead} {}", shell_word(&meant))),
+            Some((lead, meant)) => error.help(format!("{lead} {meant}")),
+            None => error,
         };
         help.into_iter().fold(error, Error::help)
     }

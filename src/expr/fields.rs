@@ -57,7 +57,12 @@ pub fn unknown_in(fields: &[Field], name: &str, outer: &str) -> ExprError {
         }
         None => {
             let names: Vec<String> = fields.iter().take(20).map(|f| name_text(&f.name)).collect();
-            error.help(if names.is_empty() { "it has no fields".to_owned() } else { format!("its fields are: {}", names.join(", ")) })
+            error.help(match (names.is_empty(), outer.is_empty()) {
+                (true, true) => "the records have no fields".to_owned(),
+                (true, false) => "it has no fields".to_owned(),
+                (false, true) => format!("the fields are: {}", names.join(", ")),
+                (false, false) => format!("its fields are: {}", names.join(", ")),
+            })
         }
     }
 }

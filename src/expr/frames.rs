@@ -12,11 +12,16 @@ pub const COLUMN_MODULES: [&str; 4] = ["pl", "F", "polars", "functions"];
 /// The statement or condition with fields by their names alone, as in `x` for `df.x`, `df["x"]` and `pl.col("x")`; `None` if
 /// there are no such fields.
 pub fn without_frames(text: &str) -> Option<String> {
+    without(text, &FRAMES)
+}
+
+/// The same for records of other names.
+pub fn without(text: &str, frames: &[&str]) -> Option<String> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
     let (mut out, mut rest, mut found) = (String::new(), text, false);
     while let Some(piece) = Piece::first(rest, QUOTES) {
         let after_name = out.ends_with(is_part);
-        if let Some((field, after)) = Some(rest).filter(|_| !after_name).and_then(field_at) {
+        if let Some((field, after)) = Some(rest).filter(|_| !after_name).and_then(|rest| field_at(rest, frames)) {
             out.push_str(&field);
             rest = after;
             found = true;
@@ -28,15 +33,15 @@ pub fn without_frames(text: &str) -> Option<String> {
         rest = after;
     }
     // Rows are chosen in brackets: `df[df.x > 2]`.
-    let chosen = || FRAMES.iter().find_map(|frame| out.trim().strip_prefix(frame)?.strip_prefix('[')?.strip_suffix(']'));
+    let chosen = || frames.iter().find_map(|frame| out.trim().strip_prefix(*frame)?.strip_prefix('[')?.strip_suffix(']'));
     let meant = aliased(&out).or_else(|| chosen().map(str::to_owned));
     found.then(|| meant.unwrap_or(out))
 }
 
 /// The field at the start of a text, and the text after it.
-fn field_at(text: &str) -> Option<(String, &str)> {
-    for frame in FRAMES {
-        let Some(after) = text.strip_prefix(frame) else { continue };
+fn field_at<'a>(text: &'a str, frames: &[&str]) -> Option<(String, &'a str)> {
+    for frame in frames {
+        let Some(after) = text.strip_prefix(*frame) else { continue };
         if let Some((name, after)) = after.strip_prefix('[').and_then(string_at) {
             return Some((name_text(name), after.trim_start().strip_prefix(']')?));
         }

@@ -1,7 +1,7 @@
 //! Operators. They map to functions, except for numbers, lists, None and the lazy `and` and `or`.
 
 use super::bind::Binder;
-use super::call::{fold, strict_node};
+use super::call::{count_of_units, fold, strict_node};
 use super::error::{ExprError, ExprResult, compare, text_at};
 use super::eval::{Node, NodeKind};
 use super::functions;
@@ -10,8 +10,12 @@ use super::python;
 use super::span::Span;
 use super::syntax::{Binary, Compare, Expr, ExprKind, Unary};
 use super::types::last_ragged;
-use crate::printable::shell_word;
+use crate::numerals::{is_date, with_quoted_dates};
+use crate::schema::literal::quote;
 use crate::schema::{DType, Literal, Type};
+
+/// Python modules that have values for null.
+const NULL_MODULES: [&str; 2] = ["pd", "pandas"];
 
 impl Binder<'_> {
     fn operator(&self, expr: &Expr, function: &str, items: Vec<Operand>) -> ExprResult<OperandKind> {
@@ -23,7 +27,18 @@ impl Binder<'_> {
             ExprKind::Binary(op, ..) => op.symbol(),
             _ => function.names[0],
         };
+        self.refuse_times(name, &items)?;
         self.apply(function, name, expr.span.clone(), items, Vec::new())
+    }
+
+    /// Times are compared, but not added or negated.
+    fn refuse_times(&self, operator: &str, items: &[Operand]) -> ExprResult<()> {
+        let time_of = |item: &Operand| item.node().and_then(|node| node.ty.dtype().filter(|dtype| dtype.time().is_some()).cloned());
+        let Some((item, dtype)) = items.iter().find_map(|item| Some((item, time_of(item)?))) else { return Ok(()) };
+        let name = dtype.to_string();
+        let name = name.strip_prefix("arrow<").and_then(|name| name.strip_suffix('>')).unwrap_or(&name);
+        let error = ExprError::at(item.span.clone(), format!("{operator} does not accept times ({name})"));
+        Err(error.help_if(count_of_units(&dtype, text_at(&self.text, &item.span))))
     }
 
     pub(super) fn unary(&self, expr: &Expr, op: Unary, operand: &Expr) -> ExprResult<OperandKind> {
@@ -47,7 +62,11 @@ impl Binder<'_> {
         if op == Binary::Or {
             self.refuse_pipe(left, right)?;
         }
-        let (a, b) = (self.bind(left)?, self.bind(right)?);
+        let a = self.bind(left)?;
+        let b = match op {
+            Binary::Add => self.bind(right).map_err(|error| self.unquoted(error, right, &a))?,
+            _ => self.bind(right)?,
+        };
         if let (OperandKind::Literal(x), OperandKind::Literal(y)) = (&a.kind, &b.kind)
             && let Some(value) = python::binary(op, x, y)
         {
@@ -100,18 +119,30 @@ impl Binder<'_> {
 
     /// `a < b <= c` is `a < b and b <= c`.
     pub(super) fn compare(&self, expr: &Expr, first: &Expr, rest: &[(Compare, Expr)]) -> ExprResult<OperandKind> {
-        let mut left = self.bind(first)?;
+        let mut left = match rest {
+            [(op, right)] => self.bind(first).map_err(|error| self.null_compared(error, first, *op, || self.bind(right)))?,
+            _ => self.bind(first)?,
+        };
         let mut all: Option<Operand> = None;
         for (op, right) in rest {
-            let right = self.bind(right).map_err(|error| self.unquoted(error, right, *op, &left))?;
+            let right = self.bind(right).map_err(|error| {
+                let error = self.null_compared(error, right, *op, || Ok(left.clone()));
+                self.unquoted(error, right, &left)
+            })?;
             let span = left.span.start..right.span.end;
             if left.is_none() || right.is_none() {
-                return Err(self.none_compared(*op, if left.is_none() { &right } else { &left }).or_at(span));
+                let error = ExprError::at(span, "comparisons with None are not supported");
+                return Err(error.help(self.null_test(*op, if left.is_none() { &right } else { &left })));
             }
             if let (OperandKind::DType(a), OperandKind::DType(b), Compare::Equal | Compare::NotEqual) = (&left.kind, &right.kind, op) {
                 return Ok(OperandKind::Literal(Literal::Bool((a == b) == (*op == Compare::Equal))));
             }
-            let kind = self.operator_at(op.function(), op.symbol(), span.clone(), vec![left, right.clone()])?;
+            let is_unquoted_date = [&left, &right].into_iter().any(|side| is_date(text_at(&self.text, &side.span)));
+            let kind = self.operator_at(op.function(), op.symbol(), span.clone(), vec![left, right.clone()]);
+            let kind = kind.map_err(|error| match with_quoted_dates(&self.text).filter(|_| is_unquoted_date) {
+                Some(quoted) => error.meant("a date needs quotes:", quoted),
+                None => error,
+            })?;
             let one = Operand { kind, span };
             all = Some(match all {
                 None => one,
@@ -126,23 +157,46 @@ impl Binder<'_> {
     }
 
     /// An unknown name next to a string: the quotes were removed by the shell, or forgotten.
-    fn unquoted(&self, error: ExprError, word: &Expr, op: Compare, beside: &Operand) -> ExprError {
-        let is_string = matches!(&beside.kind, OperandKind::Tensor(node) if node.ty.dtype() == Some(&DType::String));
-        if !is_string || word.dotted().is_none() {
-            return error;
-        }
-        let condition =
-            format!("{} {} \"{}\"", text_at(&self.text, &beside.span), op.symbol().trim_matches('`'), text_at(&self.text, &word.span));
-        error.help(format!("a string needs its own quotes, inside the shell quotes: {}", shell_word(&condition)))
+    fn unquoted(&self, error: ExprError, word: &Expr, beside: &Operand) -> ExprError {
+        let is_string = match &beside.kind {
+            OperandKind::Literal(literal) => matches!(literal, Literal::String(_)),
+            kind => matches!(kind, OperandKind::Tensor(node) if node.ty.dtype() == Some(&DType::String)),
+        };
+        let is_string = is_string && error.meaning().is_none();
+        let Some((names, _)) = word.dotted().filter(|(names, _)| is_string && !NULL_MODULES.contains(&names[0])) else { return error };
+        let (before, after) = (self.text.get(..word.span.start), self.text.get(word.span.end..));
+        let (Some(before), Some(after)) = (before, after) else { return error };
+        error.also_meant("a string needs its own quotes, inside the shell quotes:", format!("{before}{}{after}", quote(&names.join("."))))
     }
 
-    /// Only None equals None.
-    fn none_compared(&self, op: Compare, other: &Operand) -> ExprError {
+    /// The error for an unknown name that is compared, if the name is that of null in another language.
+    fn null_compared(&self, error: ExprError, word: &Expr, op: Compare, other: impl FnOnce() -> ExprResult<Operand>) -> ExprError {
+        let is_null = match word.dotted() {
+            Some((names, false)) => match names.as_slice() {
+                [module, name] => NULL_MODULES.contains(module) && ["NA", "NaT"].contains(name),
+                [name] => ["null", "none", "nil", "NULL", "Null", "NA"].contains(name),
+                _ => false,
+            },
+            _ => false,
+        };
+        let Ok(other) = other() else { return error };
+        if !is_null {
+            return error;
+        }
+        let test = self.null_test(op, &other);
+        let (start, end) = (word.span.start.min(other.span.start), word.span.end.max(other.span.end));
+        let (before, after) = (self.text.get(..start).unwrap_or_default(), self.text.get(end..).unwrap_or_default());
+        let whole = format!("{before}{}{after}", test.trim_start_matches("write "));
+        error.instead(test).may_mean(whole)
+    }
+
+    /// Advice to test for null instead of comparing with it. Only None equals None.
+    fn null_test(&self, op: Compare, other: &Operand) -> String {
         let written = text_at(&self.text, &other.span);
         let not = if op == Compare::NotEqual { "not " } else { "" };
         // A condition needs a single answer for a list.
         let whole = if other.node().is_some_and(|node| node.ty.rank() > 0) { ", level=0" } else { "" };
-        ExprError::new("comparisons with None are not supported").help(format!("write {not}is_null({written}{whole})"))
+        format!("write {not}is_null({written}{whole})")
     }
 
     fn operator_at(&self, function: &str, name: &str, span: Span, items: Vec<Operand>) -> ExprResult<OperandKind> {

@@ -4,6 +4,7 @@ use super::bind::{Binder, Scope};
 use super::constants;
 use super::error::{ExprError, ExprResult, compare};
 use super::eval::{Frame, Node, Value, slots_of};
+use super::frames::without;
 use super::names::{in_backquotes, names_used, quoted_field};
 use super::parts::{after, below_limit, is_too_large, most_nbytes, names_growing};
 use super::program::record_keys;
@@ -12,6 +13,8 @@ use super::sql::condition;
 use super::syntax::{Expr, ExprKind, parse_expression};
 use crate::chunk::Chunk;
 use crate::error::{Error, Reason, Result};
+use crate::io::is_redirected;
+use crate::numerals::without_thousands;
 use crate::options::Options;
 use crate::path::in_expression;
 use crate::printable::shell_word;
@@ -54,25 +57,38 @@ pub fn bind_scalars<'a>(texts: impl IntoIterator<Item = &'a str>, schema: &Schem
     texts.into_iter().map(bind).collect()
 }
 
-/// Parses the expression. Advice for a condition of SQL shows it rewritten.
-fn parsed(text: &str) -> ExprResult<Expr> {
-    parse_expression(text).map_err(|error| {
-        let meant = condition(text).filter(|meant| meant != text && parse_expression(meant).is_ok());
-        match meant {
-            Some(meant) => error.instead(format!("write {meant}")),
-            None => error,
+/// Binds the expression. Advice for a condition in the syntax of another language, or with another mistake whose remedy is
+/// known, shows it rewritten.
+fn bound(text: &str, scope: &Scope) -> ExprResult<(Expr, Node)> {
+    let of = |text: &str| {
+        let expr = parse_expression(text)?;
+        let binder = Binder { scope, text: text.into() };
+        match &expr.kind {
+            ExprKind::Tuple(items) => Err(several(&binder, &expr, items)),
+            ExprKind::Lambda { params, body } => Err(lambda(text, &expr, params, body)),
+            _ => binder.tensor(&expr).map(|node| (expr, node)),
         }
-    })
+    };
+    let error = match of(text) {
+        Ok(bound) => return Ok(bound),
+        Err(error) => error,
+    };
+    let rewritten = |text: &str| condition(text).filter(|meant| meant != text && parse_expression(meant).is_ok());
+    let of_sql = if parse_expression(text).is_err() { rewritten(text) } else { None };
+    let Some(mut meant) = error.meaning().map(str::to_owned).or(of_sql) else { return Err(error) };
+    // What was meant may contain another mistake.
+    for _ in 0..4 {
+        let Err(next) = of(&meant) else { break };
+        match next.guess() {
+            Some(next) => meant = next.to_owned(),
+            None => break,
+        }
+    }
+    Err(error.meant_instead(meant))
 }
 
 fn bound_scalar(text: &str, scope: &Scope, schema: &Schema, options: &Options) -> Result<ScalarExpr> {
-    let expr = parsed(text).map_err(|e| e.into_error(text))?;
-    let binder = Binder { scope, text: text.into() };
-    if let ExprKind::Tuple(items) = &expr.kind {
-        let error = ExprError::at(expr.span.clone(), format!("expected one value in each record, found {}", items.len()));
-        return Err(combined(&binder, items).into_iter().fold(error, ExprError::help).into_error(text));
-    }
-    let node = binder.tensor(&expr).map_err(|e| e.into_error(text))?;
+    let (expr, node) = bound(text, scope).map_err(|e| e.into_error(text))?;
     if let Some((field, _)) = scope.columns.find(text.trim())
         && expr.dotted().is_none()
     {
@@ -125,6 +141,25 @@ fn bound_scalar(text: &str, scope: &Scope, schema: &Schema, options: &Options) -
 fn members(text: &str, fields: &[Field]) -> String {
     let names: Vec<String> = fields.iter().take(5).map(|field| format!("{text}.{}", name_text(&field.name))).collect();
     format!("select one of its fields: {}", names.join(", "))
+}
+
+/// The error for several values where one is expected.
+fn several(binder: &Binder, expr: &Expr, items: &[Expr]) -> ExprError {
+    let error = ExprError::at(expr.span.clone(), format!("expected one value in each record, found {}", items.len()));
+    match without_thousands(&binder.text) {
+        Some(meant) => error.meant("numbers have no thousands separators:", meant),
+        None => error.help_if(combined(binder, items)),
+    }
+}
+
+/// The error for a function where its result is expected, as in `lambda x: x.id > 1`.
+fn lambda(text: &str, expr: &Expr, params: &[String], body: &Expr) -> ExprError {
+    let error = ExprError::at(expr.span.clone(), "expected the value of an expression, found a lambda");
+    let params: Vec<&str> = params.iter().map(String::as_str).collect();
+    match text.get(body.span.clone()).map(|body| without(body, &params).unwrap_or_else(|| body.to_owned())) {
+        Some(body) => error.meant("write the expression itself:", body),
+        None => error,
+    }
 }
 
 /// Advice for several scalars where one is expected: conditions are joined with `and`, other values as text.
@@ -204,8 +239,12 @@ impl ScalarExpr {
         let span = 0..text.len();
         if self.node.ty.dtype() != Some(&DType::Bool) {
             let advice = compare(text, &span, "!=", self.node.ty.dtype());
-            return Err(ExprError::at(span, format!("expected a bool in each record, found {}", self.node.ty))
-                .help(advice)
+            let error = ExprError::at(span, format!("expected a bool in each record, found {}", self.node.ty)).help(advice);
+            // `filter id > 2 FILE`
+            let is_cut = is_redirected() && parse_expression(text).is_ok_and(|expr| expr.dotted().is_some());
+            let redirection = "the shell takes > and < as redirections: put the condition in quotes";
+            return Err(error
+                .help_if(is_cut.then(|| format!("{redirection}, as in {}", shell_word(&format!("{text} > 2")))))
                 .into_error(text));
         }
         let node = super::call::strict(self.node).map_err(|e| e.into_error(text))?;

@@ -127,7 +127,10 @@ fn list_of<'a, 'b>(tokens: &'a [Token<'b>]) -> Option<(String, &'a [Token<'b>])>
     let close = match first.text.as_str() {
         "(" => ")",
         "[" => "]",
-        name if name.starts_with(|c: char| c.is_alphabetic() || "_`".contains(c)) => return Some((name.to_owned(), tokens.get(1..)?)),
+        name if name.starts_with(|c: char| c.is_alphabetic() || "_`".contains(c)) => {
+            let end = end_of_operand(tokens)?;
+            return Some((joined(tokens.get(..end)?), tokens.get(end..)?));
+        }
         _ => return None,
     };
     let end = tokens.iter().position(|token| token.text == close)?;
@@ -137,6 +140,20 @@ fn list_of<'a, 'b>(tokens: &'a [Token<'b>]) -> Option<(String, &'a [Token<'b>])>
         tokens => Some(joined(tokens)).filter(|item| !item.to_ascii_lowercase().starts_with("select")),
     });
     Some((format!("[{}]", items.collect::<Option<Vec<_>>>()?.join(", ")), tokens.get(end + 1..)?))
+}
+
+/// The number of tokens of the operand that starts with a name: with the arguments or the subscripts after it.
+fn end_of_operand(tokens: &[Token]) -> Option<usize> {
+    let mut depth = 0usize;
+    for (at, token) in tokens.iter().enumerate().skip(1) {
+        match token.text.as_str() {
+            "(" | "[" if depth > 0 || token.space.is_empty() => depth += 1,
+            ")" | "]" if depth > 0 => depth -= 1,
+            _ if depth == 0 => return Some(at),
+            _ => {}
+        }
+    }
+    (depth == 0).then_some(tokens.len())
 }
 
 /// The regular expression of a pattern of `LIKE`, in a string literal.
@@ -219,6 +236,8 @@ mod tests {
             ("'a' in tags", r#"reduce_any(tags == "a")"#),
             ("x between 1 and 2 and y = 3", "1 <= x <= 2 and y == 3"),
             ("not (x in [1])", "not (reduce_any(x == [1]))"),
+            ("id in range(len(x), 3) and y = 1", "reduce_any(id == range(len(x), 3)) and y == 1"),
+            ("(id in m.ids[0][1])", "(reduce_any(id == m.ids[0][1]))"),
             ("len(tags) in (1, 2)", "reduce_any(len(tags) == [1, 2])"),
             ("NOT active = TRUE", "not active == True"),
         ] {
@@ -226,7 +245,7 @@ mod tests {
             assert_eq!(found.as_deref(), Some(expected), "{sql}");
             assert!(parse_expression(expected).is_ok(), "{expected}");
         }
-        for other in ["x = 'a", "x =~ 'a'", "in (1)", "x in (select y from t)", "x like y", "x is 3", "(x = 1))"] {
+        for other in ["x = 'a", "x =~ 'a'", "in (1)", "x in (select y from t)", "x like y", "x is 3", "x in f(1", "(x = 1))"] {
             assert_eq!(condition(other), None, "{other}");
         }
     }

@@ -3,6 +3,7 @@
 use super::appending::{Append, appending};
 use super::format::{Encode, Writer};
 use crate::error::{Error, Result};
+use crate::hint::Hint;
 use crate::printable::BYTE_ORDER_MARK;
 use std::io::Write;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ impl Append for Lines {
     fn append(&mut self, lines: Vec<u8>, out: &mut dyn Write) -> Result<()> {
         if self.is_start && lines.starts_with(BYTE_ORDER_MARK) {
             let error = Error::data("the output would start with U+FEFF, which readers would drop as a byte order mark");
-            return Err(error.help("use --to jsonl"));
+            return Err(error.help(Hint::to_write_jsonl("")));
         }
         self.is_start &= lines.is_empty();
         out.write_all(&lines).map_err(Error::output)

@@ -7,12 +7,12 @@ use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Result};
 use crate::formats::format::{Encode, Encoded, Format, Inference, Reader, Request, Task, Tasks, Writer};
 use crate::formats::lines;
-use crate::hint::SKIP;
+use crate::hint::{Hint, SKIP};
 use crate::io::Input;
 use crate::io::line_ranges::{Counts, LineRange, LineRanges, RangeLines};
 use crate::io::lines::{Blocks, LineBlock, Lines, LongLine};
 use crate::options::Options;
-use crate::path::quoted;
+use crate::path::{in_expression, quoted};
 use crate::printable::BYTE_ORDER_MARK;
 use crate::schema::filling::null_refused;
 use crate::schema::{DType, Element, Field, Schema, Type};
@@ -247,10 +247,11 @@ fn check_writable(schema: &Schema) -> Result<Field> {
         [field] if field.ty.dims.is_empty() && matches!(field.ty.element, Element::Value(DType::String | DType::Bytes | DType::Json)) => {
             Ok(field.clone())
         }
-        [field] => Err(Error::usage(format!("text stores one string per record, but {} is {}", field.name, field.ty))
-            .help("use --to jsonl, or format numbers as strings: map 'FIELD = strings.as_string(FIELD)'")),
+        [field] => Err(Error::usage(format!("text stores one string per record, but {} is {}", field.name, field.ty)).help(
+            Hint::to_write_jsonl(format!("format numbers as strings: map '{0} = strings.as_string({0})'; or ", in_expression(&field.name))),
+        )),
         fields => Err(Error::usage(format!("text stores one string per record, but the records have {} fields", fields.len()))
-            .help("select the one to write, or use --to jsonl")),
+            .help(Hint::to_write_jsonl("select the one to write, or "))),
     }
 }
 
@@ -287,7 +288,9 @@ fn encode_lines<'a>(field: &Field, nrows: usize, value: impl Fn(usize) -> Option
         };
         // A carriage return before the line break would be read as a part of it.
         if memchr::memchr(b'\n', text).is_some() || text.ends_with(b"\r") {
-            return Err(Error::data("a value that contains a line break would be split into two lines").at_row(row).help("use --to jsonl"));
+            return Err(Error::data("a value that contains a line break would be split into two lines")
+                .at_row(row)
+                .help(Hint::to_write_jsonl("")));
         }
         lines.extend_from_slice(text);
         lines.push(b'\n');

@@ -51,4 +51,5 @@ pub use output::{Distribution, Outputs, ReadFile, Written, commit, create_file, 
 pub use recognise::format_of;
 pub use scratch::{scratch, scratch_directory};
 pub use staging::remove_unfinished;
+pub use stdout::is_redirected;
 pub use target::part_name;

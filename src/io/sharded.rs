@@ -20,7 +20,7 @@ impl Sharded {
     /// Zero shards, or more than [`MAX_SHARDS`].
     pub fn new(front: &str, back: &str, nshards: usize) -> Result<Sharded> {
         if !(1..=MAX_SHARDS).contains(&nshards) {
-            return Err(Error::usage(format!("{nshards} shards: expected 1 to {MAX_SHARDS}")));
+            return Err(Error::usage(format!("expected a number of shards from 1 to {MAX_SHARDS}, found {nshards}")));
         }
         Ok(Sharded { front: front.to_owned(), back: back.to_owned(), nshards })
     }

@@ -14,6 +14,12 @@ const HELD_BYTES: usize = 64 << 10;
 /// Bytes held while the run may have to be restarted.
 const HELD_FOR_RESTART_BYTES: usize = 16 << 20;
 
+/// Whether standard output is a regular file, as after `> FILE`.
+pub fn is_redirected() -> bool {
+    let descriptor = io::stdout().as_fd().try_clone_to_owned();
+    descriptor.is_ok_and(|descriptor| File::from(descriptor).metadata().is_ok_and(|found| found.is_file()))
+}
+
 /// The bytes held back.
 #[derive(Default)]
 pub struct Held(Arc<Mutex<StdoutState>>);

@@ -110,7 +110,9 @@ impl Target {
         let is_open = descriptor(name).is_some();
         match std::fs::metadata(path) {
             Ok(found) if found.is_dir() => {
-                return Err(Error::new(Kind::Io, "this is a directory: expected the name of a file to write").in_input(name));
+                return Err(Error::new(Kind::Io, "this is a directory: expected the name of a file to write")
+                    .in_input(name)
+                    .help(format!("to write one file per input: --output-dir {}", shell_word(name))));
             }
             Ok(found) if is_open || !found.is_file() => return Ok(Target::Direct(path.into())),
             Ok(found) if found.permissions().readonly() => {
@@ -340,7 +342,7 @@ mod tests {
             ("a@8.x", Some(9), Err("DIR/a@8.x specifies 8 shards, but --shards says 9")),
             ("a.b.x.gz", Some(2), Ok(("a.b-00000-of-00002.x.gz", "a.b-00001-of-00002.x.gz"))),
             ("a", Some(2), Ok(("a-00000-of-00002", "a-00001-of-00002"))),
-            ("a.x", Some(0), Err("0 shards: expected 1 to 99999")),
+            ("a.x", Some(0), Err("expected a number of shards from 1 to 99999, found 0")),
             ("a-###.x", None, Ok(("a-000.x", "a-001.x"))),
             (
                 "a-###.x",

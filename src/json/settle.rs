@@ -34,8 +34,19 @@ enum Rule {
 struct Clash {
     names: Vec<String>,
     sentence: String,
+    /// Where the kinds of values differ.
+    differ: Differ,
     /// Whether only the number of keys is the problem.
     has_many_keys: bool,
+}
+
+/// Where values of a field differ in kind.
+#[derive(Clone, Copy, PartialEq)]
+enum Differ {
+    /// Nowhere: no type holds the only kind.
+    Nowhere,
+    InOneRecord,
+    BetweenRecords,
 }
 
 struct Settling<'a> {
@@ -148,7 +159,12 @@ fn error(clashes: &[Clash], schema: &Schema, inputs: &[Arc<str>]) -> Error {
         };
         return error.help(keep);
     }
-    error.help(format!("a field must have the same type in all records; {keep}")).help(Hint::to_skip_or(
+    let rule = match clashes.iter().map(|clash| clash.differ).collect::<Vec<_>>().as_slice() {
+        [Differ::Nowhere] => "",
+        [Differ::InOneRecord] => "all values of a field must have the same type; ",
+        _ => "a field must have the same type in all records; ",
+    };
+    error.help(format!("{rule}{keep}")).help(Hint::to_skip_or(
         "or --mixed json; to skip records whose value differs in type from the first value, use --on-error skip",
         "or --mixed json",
     ))
@@ -304,7 +320,13 @@ impl Settling<'_> {
             Some((last, before)) => format!("contains {} and {last}", before.join(", ")),
             None => String::new(),
         };
-        self.clashes.push(Clash { names: self.names.clone(), sentence, has_many_keys: false });
+        let mut rest = kinds.iter().skip(1).peekable();
+        let differ = match (rest.peek().is_some(), rest.all(|(_, first)| self.place(*first) == self.place(kinds[0].1))) {
+            (false, _) => Differ::Nowhere,
+            (true, true) => Differ::InOneRecord,
+            (true, false) => Differ::BetweenRecords,
+        };
+        self.clashes.push(Clash { names: self.names.clone(), sentence, differ, has_many_keys: false });
         Type::tensor(DType::Json, Vec::new())
     }
 

@@ -6,7 +6,7 @@ use super::manifest::{Listed, Manifest};
 use super::progress::{Progress, summary};
 use super::sink::{Counts, FIRST_FAULTS};
 use super::times::Times;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, between};
 use crate::io::{self, Outputs};
 use crate::message;
 use crate::notice::grouped;
@@ -196,9 +196,12 @@ fn bad_input(counts: Counts, first_faults: &[Error]) -> String {
     }
     let places: Vec<String> = first_faults
         .iter()
-        .map(|fault| {
+        .enumerate()
+        .map(|(number, fault)| {
             let field = fault.field().map_or_else(String::new, |field| format!(", field {field}"));
-            format!("{}{field}", fault.location())
+            // The reason of the first says enough of the others.
+            let reason = if number == 0 { format!("{}{}", between(fault.message()), fault.message()) } else { String::new() };
+            format!("{}{field}{reason}", fault.location())
         })
         .collect();
     let more = if records + values > places.len() as u64 { "; ..." } else { "" };

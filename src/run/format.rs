@@ -1,6 +1,6 @@
 //! Determines the formats of inputs and outputs.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, nearest};
 use crate::formats::{self, FORMATS, Format};
 use crate::io::{Codec, Input, Outputs, extensions};
 use crate::options::{Compression, OnError, Options, Scalars};
@@ -147,8 +147,18 @@ pub fn of_output(outputs: &Outputs, options: &Options) -> Result<&'static dyn Fo
         return named("jsonl", "--to");
     };
     by_extension(extension).ok_or_else(|| {
-        Error::usage(format!("unknown output extension .{extension}"))
-            .help(format!("choose one with --to: {}", names(|f| f.name() != "none")))
+        let error = Error::usage(format!("unknown output extension .{extension}"));
+        let known = FORMATS.iter().flat_map(|format| format.extensions().iter().copied());
+        let instead = match extension.to_ascii_lowercase().as_str() {
+            "pt" | "pth" | "ckpt" => Some("PyTorch reads safetensors: use the extension .safetensors".to_owned()),
+            "xlsx" | "xls" | "ods" => Some("spreadsheets read CSV: use the extension .csv".to_owned()),
+            other => {
+                // `.parq` is short.
+                let longer = known.clone().find(|known| other.len() > 2 && known.starts_with(other));
+                longer.or_else(|| nearest(other, known)).map(|near| format!("did you mean .{near}?"))
+            }
+        };
+        instead.into_iter().fold(error, Error::help).help(format!("choose one with --to: {}", names(|f| f.name() != "none")))
     })
 }
 

@@ -3,7 +3,7 @@
 //! Bad records travel as faults with the good ones and are counted at the sink, where order is restored. So does the
 //! first error, after the records that precede it.
 
-use super::uncovered::{by_combined, by_verb};
+use super::uncovered::{by_combined, by_record, by_verb};
 use super::work::{Load, Work};
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Error, Kind, Result};
@@ -118,6 +118,7 @@ fn map_chunk(mut chunk: Chunk, maps: &[Step], skip: bool, work: &mut Work) -> Re
             Err(error) => {
                 let (before, error) = first_bad(map.as_ref(), &given, error);
                 work.error = Some(match (skip, map.keeps_rows()) {
+                    (false, true) if given.origin.is_of_single_records() => by_record(error),
                     (false, _) => error,
                     (true, true) => by_combined(error, verb),
                     (true, false) => by_verb(error, verb),

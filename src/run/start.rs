@@ -61,6 +61,15 @@ const MANY_RECORDS: u64 = 100;
 /// # Errors
 /// Any error of the run.
 pub fn run(invocation: Invocation) -> Result<Verdict> {
+    let Options { output, to, .. } = &invocation.options;
+    let named = output.as_ref().filter(|_| to.is_none()).and_then(|name| name.to_str()).map(str::to_owned);
+    executed(invocation).map_err(|error| match named {
+        Some(name) => error.for_output(&name),
+        None => error,
+    })
+}
+
+fn executed(invocation: Invocation) -> Result<Verdict> {
     let started = Instant::now();
     let Invocation { verbs, files, branches, mut options } = invocation;
     io::buffers::keep_memory(options.threads);
@@ -302,7 +311,10 @@ impl<'a> Run<'a> {
         for verb in &self.verbs[..self.verbs.len().saturating_sub(1)] {
             let does = if verb.is_report() { "prints a report" } else { "names its outputs" };
             if verb.is_report() || verb.parts()?.is_some() {
-                return Err(Error::usage(format!("`{}` {does}, so it must be the last verb of a chain", verb.name())));
+                let error = Error::usage(format!("`{}` {does}, so it must be the last verb of a chain", verb.name()));
+                let others = self.verbs.iter().map(|verb| verb.name()).filter(|name| *name != verb.name());
+                let order: Vec<&str> = others.chain([verb.name()]).collect();
+                return Err(error.help(format!("put it last: {}", order.join(" ... then "))));
             }
         }
         Ok(())

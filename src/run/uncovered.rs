@@ -1,7 +1,18 @@
-//! Advice for bad records that a run with --on-error cannot leave out, because of the verb that rejects them.
+//! Advice for bad records that a verb rejects: to leave them out with --on-error, or, in a run with that option, why it does
+//! not apply.
 
 use crate::error::{Error, Kind, Reason};
+use crate::hint::SKIP;
 use crate::printable::shell_word;
+
+/// For a verb to which --on-error applies, in a run without it.
+pub fn by_record(error: Error) -> Error {
+    let is_of_record = error.kind() == Kind::Data && error.location().records.is_some_and(|(first, last)| first == last);
+    let drops = error.helps().iter().any(|hint| hint.as_str().starts_with("to drop such records"));
+    // A result that is too large does not make the record bad.
+    let is_bad = !matches!(error.reason(), Some(Reason::Cardinality | Reason::TooLarge));
+    if is_of_record && !drops && is_bad { error.help(SKIP) } else { error }
+}
 
 /// For a verb that works on several records, or on their order.
 pub fn by_verb(error: Error, verb: &str) -> Error {

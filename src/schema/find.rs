@@ -1,6 +1,6 @@
 //! Finds the field at a path, with advice if there is none.
 
-use super::{Field, Schema, every_field, notation};
+use super::{Field, Schema, every_field, notation, otherwise};
 use crate::error::{Error, Reason, Result, nearest};
 use crate::path::{FieldPath, quoted};
 use crate::printable::{listed, shell_word};
@@ -96,10 +96,12 @@ fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
     if words.len() > 1 && words.iter().all(|word| fields.iter().any(|known| known.name == **word)) {
         return error.help(format!("separate fields with commas: {}", words.join(",")));
     }
-    if let Some(field) = name.strip_prefix('!').filter(|field| fields.iter().any(|known| known.name == *field)) {
-        return error.help(format!("to leave out a field, use the verb drop: drop {}", shell_word(field)));
-    }
     let dotted = dotted(path, depth);
+    if depth == 0
+        && let Some(advice) = otherwise::advice(&dotted, fields)
+    {
+        return error.help(advice);
+    }
     if let Some(field) = fields.iter().find(|field| path.names().len() > depth + 1 && field.name == dotted) {
         return error.help(format!("did you mean {}? write such a name in backquotes", quoted(&field.name)));
     }

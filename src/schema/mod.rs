@@ -27,6 +27,7 @@ pub mod maps;
 mod names;
 pub mod nested;
 pub mod notation;
+mod otherwise;
 pub mod replaced;
 pub mod search;
 pub mod time;

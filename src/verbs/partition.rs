@@ -120,7 +120,7 @@ record, in any of TensorFlow's encodings, and must cover all items; that field i
                 Some(size) => self.bind_uniform(&mut edits, size)?,
                 None => {
                     let error = Error::usage("no partition given").in_field(&self.field);
-                    return Err(error.help("specify the field that contains it, for example --row-lengths lengths, or use --uniform K"));
+                    return Err(error.help("specify the field that contains it, for example --row-lengths FIELD, or use --uniform K"));
                 }
             },
         }

@@ -27,7 +27,10 @@ fn parse(text: &str) -> Result<ShardIndex, Error> {
     match text.split_once('/').map(|(index, of)| (number(index), number(of))) {
         Some((Some(_), Some(0))) => Err(Error::usage("the number of shards must be at least 1, as in 0/1")),
         Some((Some(index), Some(of))) if index < of => Ok(ShardIndex { index, of }),
-        Some((Some(_), Some(of))) => Err(Error::usage(format!("shards of {of} are numbered 0/{of} to {}/{of}", of - 1))),
+        Some((Some(_), Some(of))) => Err(Error::usage(match of {
+            1 => "expected 0/1, the only shard of 1".to_owned(),
+            of => format!("expected 0/{of} to {}/{of}, the shards of {of}", of - 1),
+        })),
         _ => Err(Error::usage("expected I/N, such as 0/2 or 1/2 for two shards")),
     }
 }

@@ -67,7 +67,8 @@ struct Missing<'a> {
 type Rule = fn(&Missing) -> Option<Error>;
 
 /// The first that applies is reported.
-const RULES: [Rule; 22] = [
+const RULES: [Rule; 23] = [
+    several_files,
     apart_from_its_name,
     number_given_before,
     number_of_records,
@@ -162,6 +163,13 @@ impl Missing<'_> {
         };
         self.schema.get_or_init(read).as_ref()
     }
+}
+
+/// `"a.jsonl b.jsonl"`, the names of several files in one word
+fn several_files(missing: &Missing) -> Option<Error> {
+    let names: Vec<&str> = missing.name.split_whitespace().collect();
+    let are_files = names.len() > 1 && names.iter().all(|name| Path::new(name).is_file());
+    are_files.then(|| missing.perhaps_misplaced(format!("write each file as a separate argument: {}", names.join(" "))))
 }
 
 /// `--arg n 2`, as in jq.

@@ -2,7 +2,7 @@
 
 use super::binding::{Arg, Call};
 use super::coerce::{as_node, as_they_are, cast_node, common, index_node, moved_node, not_null, present, strict, strict_node};
-use super::known::{constant_values, dtype_named, positive_axis, static_int, static_ints, static_text};
+use super::known::{constant_values, dtype_named, dtype_near, positive_axis, static_int, static_ints, static_text};
 use crate::expr::error::{ExprError, ExprResult, conversion, float_of, text_at};
 use crate::expr::operand::{FunctionValue, Operand, OperandKind, describe};
 use crate::expr::types::promote;
@@ -329,6 +329,12 @@ impl Call {
             _ => None,
         };
         found.map(Some).ok_or_else(|| {
+            if let OperandKind::Literal(Literal::String(name)) = &item.kind
+                && let Some(near) = dtype_near(name)
+            {
+                let error = ExprError::at(item.span.clone(), format!("{}: unknown dtype `{name}`", self.name));
+                return error.help(format!("did you mean {near}?"));
+            }
             let error = self.wrong(i, "a dtype, such as int32 or \"int32\"");
             let is_time = match &item.kind {
                 OperandKind::Function(function) => function.name == "timestamp",

@@ -131,6 +131,12 @@ impl Call {
                 let near = nearest(&keyword, params.iter().flat_map(|p| p.names.iter().copied()));
                 let error = ExprError::at(at, format!("{name} has no argument `{keyword}`"));
                 return Err(match near {
+                    // Python's and pandas' words.
+                    None if ["reverse", "descending"].contains(&keyword.as_str())
+                        && params.iter().any(|p| p.names.contains(&"direction")) =>
+                    {
+                        error.help("for descending order: direction=\"DESCENDING\"")
+                    }
                     Some(near) => error.help(format!("did you mean {near}=?")),
                     None => error.help(usage()),
                 });

@@ -12,6 +12,7 @@ use crate::expr::operand::{self, Operand, OperandKind};
 use crate::expr::span::Span;
 use crate::expr::types::{may_hold_nulls, promote, without_nulls};
 use crate::path::FieldPath;
+use crate::schema::literal::quote;
 use crate::schema::notation::{declaration, schema_option};
 use crate::schema::{DType, Dim, Element, Field, Literal, Type};
 use crate::tensor::Tensor;
@@ -235,6 +236,11 @@ fn with_literals(items: &[Operand], of_tensors: Option<DType>, name: &str, text:
             Some(before) => {
                 let wide = promote(&before, &own).ok_or_else(|| {
                     let error = clash(name, text, &item.span, true, &before, &own);
+                    if let Some((lead, meant)) = requoted(text, &item.span, &literal, &before) {
+                        let is_number = own.is_number();
+                        let parsed = is_number.then_some("to parse strings as numbers: strings.to_number(x, int64)");
+                        return error.meant(lead, meant).help_if(parsed);
+                    }
                     match text.get(item.span.clone()).filter(|word| before == DType::String && is_name(word)) {
                         Some(arg) => error.help(format!("--arg '{arg}=\"...\"', including the inner quotes, passes a string")),
                         None => error,
@@ -246,6 +252,22 @@ fn with_literals(items: &[Operand], of_tensors: Option<DType>, name: &str, text:
         });
     }
     Ok(dtype.unwrap_or(DType::Float32))
+}
+
+/// The text with a literal at `span` with or without quotes, as values of `dtype` are written, and what to say before it.
+fn requoted(text: &Arc<str>, span: &Span, literal: &Literal, dtype: &DType) -> Option<(&'static str, String)> {
+    let written = text.get(span.clone())?;
+    let is_quoted = written.starts_with(['"', '\'']);
+    let (lead, own) = match literal {
+        Literal::String(own) if dtype.is_number() && is_quoted && own.parse::<f64>().is_ok_and(f64::is_finite) => {
+            ("a number has no quotes:", own.clone())
+        }
+        Literal::Int(_) if *dtype == DType::String && written.bytes().all(|b| b.is_ascii_digit()) => {
+            ("a string needs quotes:", quote(written))
+        }
+        _ => return None,
+    };
+    Some((lead, format!("{}{own}{}", text.get(..span.start)?, text.get(span.end..)?)))
 }
 
 /// The error for the item at `span`, of dtype `b`, next to items of dtype `a`.
@@ -360,12 +382,28 @@ fn of_tensor_dtype(node: Node) -> ExprResult<Node> {
             _ => None,
         };
         let own = name.and_then(|name| FieldPath::parse(name).ok());
+        if let Some(advice) = count_of_units(dtype, name.unwrap_or("x")) {
+            return Err(error.help(advice));
+        }
         return Err(match own.filter(|path| *dtype == DType::Null && (path.names().len() == 1 || node.ty.dims.is_empty())) {
             Some(path) => error.help(valueless(&path, &node.ty)),
             None => error.help(computable(dtype, name)),
         });
     }
     Ok(node)
+}
+
+/// Advice to compute with times as integers, for those written as `x`.
+pub fn count_of_units(dtype: &DType, x: &str) -> Option<String> {
+    let time = dtype.time()?;
+    let units = match time.nanos {
+        1 => "nanoseconds",
+        1_000 => "microseconds",
+        1_000_000 => "milliseconds",
+        1_000_000_000 => "seconds",
+        _ => "days",
+    };
+    Some(format!("for arithmetic, convert it to a number of {units}: cast({x}, int64)"))
 }
 
 /// Advice on a field without a value in any record.

@@ -1,5 +1,6 @@
 //! What is known about an item before the first record: dtype names, integers, axes.
 
+use crate::error::nearest;
 use crate::expr::eval::{Node, NodeKind};
 use crate::expr::kernels::cast;
 use crate::expr::kernels::text::Texts;
@@ -16,6 +17,11 @@ pub fn dtype_named(name: &str) -> Option<DType> {
         "str" => Some(DType::String),
         _ => DType::from_name(name).filter(DType::is_tensor),
     }
+}
+
+/// The dtype with a similar name.
+pub fn dtype_near(name: &str) -> Option<&'static str> {
+    nearest(name, DType::NAMED.iter().filter(|(_, dtype)| dtype.is_tensor()).map(|(name, _)| *name))
 }
 
 /// Converts `axis` to a nonnegative axis.

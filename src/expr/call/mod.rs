@@ -27,14 +27,14 @@ mod subscript;
 pub use arguments::INDEX_DTYPES;
 pub use binding::{Arg, Call, Written};
 pub use coerce::{
-    NULLS, alike, as_node, cast_node, common, common_moved, computable, index_node, moved, moved_node, not_null, present, strict,
+    NULLS, alike, as_node, cast_node, common, common_moved, computable, count_of_units, index_node, moved, moved_node, not_null, present, strict,
     strict_node, valueless,
 };
 pub use dicts::{check_name, key_name, key_text, same_keys};
 pub use fold::fold;
 pub use function::{Function, Meaning};
 pub use integer::{Integer, Integers};
-pub use known::{dtype_named, positive_axis, static_int, static_ints, static_text};
+pub use known::{dtype_named, dtype_near, positive_axis, static_int, static_ints, static_text};
 pub use maps::{as_maps, is_map, map_lookup, map_part};
 pub use pack::nth;
 pub use shape::shape_vector;

@@ -112,6 +112,8 @@ struct Axes {
     item: Type,
     /// The axes without a key so far, last one first.
     rest: Vec<Dim>,
+    /// Their number before the first key.
+    naxes: usize,
     /// The axes of the result.
     kept: Vec<Dim>,
     bound: Vec<Key>,
@@ -123,7 +125,8 @@ impl Axes {
     fn of(mut ty: Type) -> Axes {
         let mut rest = std::mem::take(&mut ty.dims);
         rest.reverse();
-        Axes { item: ty, rest, kept: Vec::new(), bound: Vec::new(), leading: true }
+        let naxes = rest.len();
+        Axes { item: ty, rest, naxes, kept: Vec::new(), bound: Vec::new(), leading: true }
     }
 
     fn is_single_structure(&self) -> bool {
@@ -159,6 +162,7 @@ impl Axes {
         let field = fields[position].ty.clone();
         self.rest = below_structure(&field.dims, !self.kept.is_empty());
         self.rest.reverse();
+        self.naxes = self.kept.len() + self.rest.len();
         self.item.element = field.element;
         Ok(())
     }
@@ -170,7 +174,11 @@ impl Axes {
                 let error = ExprError::at(key.span.clone(), "strings cannot be indexed");
                 return error.help("for a substring of each string: strings.substr(x, pos, len)");
             }
-            ExprError::at(key.span.clone(), "too many indices: the tensor has fewer axes")
+            let found = match self.naxes {
+                0 => format!("a scalar ({})", self.item),
+                naxes => format!("a tensor with {}", counted_axes(naxes)),
+            };
+            ExprError::at(key.span.clone(), format!("too many indices for {found}"))
         })
     }
 

@@ -350,6 +350,10 @@ fn arithmetic(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
         );
         return Err(match dtype {
             DType::Bool => error.help("to convert bools to numbers: cast(x, int64)"),
+            DType::String => {
+                let x = text_at(call.text(), &a.span);
+                error.help(format!("to parse strings as numbers: strings.to_number({x}, float64)"))
+            }
             _ => error,
         });
     }

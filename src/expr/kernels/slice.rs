@@ -197,11 +197,9 @@ pub fn items(partition: &RowPartition, values: &Tensor, of_row: impl Fn(usize) -
             Some(i) => places.push(partition.start(row) + i),
             None => {
                 let items = if length == 1 { "1 item".to_owned() } else { format!("{length} items") };
-                return Err((
-                    row,
-                    Error::data(format!("index {index} is out of range for {items}"))
-                        .help("a slice such as x[:1] also works for short rows"),
-                ));
+                let slice = if index == -1 { "-1:".to_owned() } else { format!("{index}:{}", index.saturating_add(1)) };
+                let error = Error::data(format!("index {index} is out of range for {items}"));
+                return Err((row, error.help(format!("a slice also works for short rows: x[{slice}]"))));
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::span::Span;
+use crate::numerals::{with_quoted_dates, without_thousands, written_out};
 
 /// A token and its span.
 #[derive(Clone, Debug, PartialEq)]
@@ -318,11 +319,26 @@ fn number(text: &str, at: &mut usize) -> ExprResult<TokenKind> {
     *at = end;
     let written = &text[start..end];
     let digits = written.replace('_', "");
-    let bad = || ExprError::at(start..end, format!("`{written}` is not a number"));
+    let bad = || {
+        let error = ExprError::at(start..end, format!("`{written}` is not a number"));
+        match written_out(written) {
+            Some(number) => error.meant("write the number out:", format!("{}{number}{}", &text[..start], &text[end..])),
+            None => error,
+        }
+    };
     if let Some(radix) = radix {
         return i128::from_str_radix(&digits[2..], radix).map(TokenKind::Int).map_err(|_| bad());
     }
     if digits.bytes().all(|b| b.is_ascii_digit()) {
+        // In C, it would be octal.
+        if digits.starts_with('0') && digits.bytes().any(|b| b != b'0') {
+            let error = ExprError::at(start..end, "a number cannot start with 0 followed by other digits");
+            return Err(match (with_quoted_dates(text), without_thousands(text)) {
+                (Some(quoted), _) => error.meant("a date needs quotes:", quoted),
+                (None, Some(whole)) => error.meant("numbers have no thousands separators:", whole),
+                (None, None) => error,
+            });
+        }
         let value: i128 = digits.parse().map_err(|_| too_big(start..end))?;
         if value > i128::from(u64::MAX) {
             return Err(too_big(start..end));

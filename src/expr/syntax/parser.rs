@@ -1,5 +1,6 @@
 //! Parses tokens into expressions by precedence climbing.
 
+mod no_assignment;
 mod operands;
 mod unexpected;
 
@@ -13,8 +14,16 @@ use crate::expr::span::Span;
 /// # Errors
 /// The expected and the found token, with the span of the latter.
 pub fn parse_expression(text: &str) -> ExprResult<Expr> {
-    let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
+    parsed_expression(text, true)
+}
+
+/// `suggests`: whether an error says what was meant.
+fn parsed_expression(text: &str, suggests: bool) -> ExprResult<Expr> {
+    let mut parser = Parser { text, tokens: tokens(text)?, at: 0, depth: 0, suggests };
     parser.skip_separators();
+    if *parser.peek() == TokenKind::End {
+        return Err(ExprError::at(0..text.len(), "the expression is empty"));
+    }
     let expr = parser.tuple_or_expression()?;
     parser.skip_separators();
     if parser.is_op("=") && !matches!(parser.peek_after(1), TokenKind::Op("~")) {
@@ -40,7 +49,7 @@ pub fn parse_formula(text: &str, span: &Span) -> ExprResult<Expr> {
     for token in &mut tokens {
         token.span = span.clone();
     }
-    let mut parser = Parser { tokens, at: 0, depth: 0 };
+    let mut parser = Parser { text, tokens, at: 0, depth: 0, suggests: false };
     let expr = parser.tuple_or_expression()?;
     if *parser.peek() == TokenKind::End { Ok(expr) } else { Err(parser.unexpected("the end of the formula")) }
 }
@@ -50,7 +59,11 @@ pub fn parse_formula(text: &str, span: &Span) -> ExprResult<Expr> {
 /// # Errors
 /// See [`parse_expression`].
 pub fn parse_statements(text: &str) -> ExprResult<Vec<Assignment>> {
-    let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
+    parsed_statements(text, true)
+}
+
+fn parsed_statements(text: &str, suggests: bool) -> ExprResult<Vec<Assignment>> {
+    let mut parser = Parser { text, tokens: tokens(text)?, at: 0, depth: 0, suggests };
     let mut statements = Vec::new();
     loop {
         parser.skip_separators();
@@ -68,10 +81,13 @@ pub fn parse_statements(text: &str) -> ExprResult<Vec<Assignment>> {
     Ok(statements)
 }
 
-struct Parser {
+struct Parser<'a> {
+    text: &'a str,
     tokens: Vec<Token>,
     at: usize,
     depth: usize,
+    /// Whether an error says what was meant, which is parsed to see that it is right.
+    suggests: bool,
 }
 
 /// In `x > 1 & x < 4`, which means `x > (1 & x) < 4`, two conditions were meant.
@@ -160,7 +176,7 @@ fn too_deep(span: Span) -> ExprError {
         .help("split it into several assignments")
 }
 
-impl Parser {
+impl Parser<'_> {
     fn peek(&self) -> &TokenKind {
         self.tokens.get(self.at).map_or(&TokenKind::End, |t| &t.kind)
     }
@@ -247,15 +263,6 @@ impl Parser {
             return Err(self.unexpected("`;` or the end").help("`==` compares; assignments are separated by `;`"));
         }
         Ok(Assignment { targets, unpacks, value, span: start..self.end_of_last() })
-    }
-
-    fn no_assignment(&mut self) -> ExprError {
-        let start = self.span();
-        match self.tuple_or_expression() {
-            Ok(expr) => ExprError::at(expr.span, "expected an assignment").help("write `name = expression`"),
-            Err(error) if self.at > 0 => error,
-            Err(_) => ExprError::at(start, "expected an assignment").help("write `name = expression`"),
-        }
     }
 
     fn target(&mut self) -> Option<Target> {

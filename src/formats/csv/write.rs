@@ -7,6 +7,7 @@ use crate::error::{Error, Reason, Result};
 use crate::formats::dense_shape;
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::formats::lines;
+use crate::hint::Hint;
 use crate::notice::Tally;
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
@@ -71,7 +72,7 @@ fn check(field: &Field, schema: &Schema, dialect: &Dialect, format: &str) -> Res
     let name = quoted(&field.name);
     let refused = |what: &str| Error::usage(format!("{format} cannot store {what}, but this is {ty}"));
     let Some(dtype) = ty.dtype() else {
-        let error = refused("structures").help("use --to jsonl");
+        let error = refused("structures").help(Hint::to_write_jsonl(""));
         let inner = ty.fields().filter(|inner| inner.len() <= PROMOTED);
         return Err(match inner.and_then(|_| schema.moved_out(&FieldPath::name(&field.name), |_| true)) {
             Some(verbs) => error.help(format!("or move its fields out: {verbs}")),
@@ -79,11 +80,11 @@ fn check(field: &Field, schema: &Schema, dialect: &Dialect, format: &str) -> Res
         });
     };
     if ty.rank() > 1 {
-        return Err(refused("lists of lists").help(format!(
-            "merge its axes: merge-dims {} 0 {}, or use --to jsonl",
+        return Err(refused("lists of lists").help(Hint::to_write_jsonl(format!(
+            "merge its axes: merge-dims {} 0 {}, or ",
             shell_word(&name),
             ty.rank() - 1
-        )));
+        ))));
     }
     if let DType::Arrow(arrow) = dtype
         && !reads_text(arrow)
@@ -91,7 +92,7 @@ fn check(field: &Field, schema: &Schema, dialect: &Dialect, format: &str) -> Res
         return Err(refused("values without a text form").help(format!("leave it out: drop {}", shell_word(&name))));
     }
     if ty.is_sparse() && !dtype.is_number() {
-        let help = format!("write its values as lists: to-dense -f {}, or use --to jsonl", shell_word(&name));
+        let help = Hint::to_write_jsonl(format!("write its values as lists: to-dense -f {}, or ", shell_word(&name)));
         return Err(refused("sparse fields without numbers").help(help));
     }
     if ty.rank() == 1 && dialect.separator.is_none() {
@@ -177,7 +178,7 @@ impl<'a> Texts<'a> {
             Texts::Formatted(values) => out.extend_from_slice(values.value(at).as_bytes()),
             Texts::Bytes(values) => match std::str::from_utf8(values.value(at)) {
                 Ok(text) => out.extend_from_slice(text.as_bytes()),
-                Err(_) => return Err(Error::data("these bytes are not valid UTF-8").help("use --to jsonl, or drop the field")),
+                Err(_) => return Err(Error::data("these bytes are not valid UTF-8").help(Hint::to_write_jsonl("drop the field, or "))),
             },
         }
         Ok(())
@@ -315,7 +316,7 @@ impl RecordEncoder {
         }
         if nitems == 1 && (out.len() == start || self.dialect.is_null(&out[start..])) {
             let error = Error::data("a list of one item that is empty or null would read back as an empty list or null");
-            return Err(error.help("use --to jsonl"));
+            return Err(error.help(Hint::to_write_jsonl("")));
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use crate::hint::SKIP;
 use crate::io::buffers::Buffer;
 use crate::json::error::{Cause, Fix, ParseError};
 use crate::json::suggest::{conversion, fixed, near, schema_option, type_at};
-use crate::schema::Schema;
+use crate::schema::{Element, Schema};
 use std::sync::{Arc, OnceLock};
 
 /// Whole records of one input.
@@ -126,7 +126,13 @@ impl Block {
                 (Fix::New(_), _) if kind == Kind::Data => "to read this key too, as a separate field, extend the schema, as in".to_owned(),
                 // Only a declared type makes such a record invalid.
                 (_, Some(ty)) if kind == Kind::Data => {
-                    format!("--schema declares {} as {ty}; if that is wrong, use", found.field().unwrap_or_default())
+                    let declared = match &ty.element {
+                        // The fields that are not declared have been inferred.
+                        Element::Struct(_) if ty.dims.is_empty() => "a structure".to_owned(),
+                        Element::Struct(_) => "a list of structures".to_owned(),
+                        _ => ty.to_string(),
+                    };
+                    format!("--schema declares {} as {declared}; if that is wrong, use", found.field().unwrap_or_default())
                 }
                 _ => "the type was fixed before this record; declare it with".to_owned(),
             };

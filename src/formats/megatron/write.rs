@@ -7,6 +7,7 @@ use crate::chunk::{Chunk, Origin};
 use crate::error::{Error, Result};
 use crate::formats::arrays::spool::Spool;
 use crate::formats::format::{Encode, Encoded, Writer};
+use crate::hint::Hint;
 use crate::options::{MegatronOptions, Options};
 use crate::path::quoted;
 use crate::printable::{listed, shell_word};
@@ -167,7 +168,7 @@ fn check_tokens(field: &Field, options: &MegatronOptions) -> Result<Option<DType
     let says = |what: &str| format!("megatron stores {what}, but {name} is {ty}");
     let dtype = match &ty.element {
         Element::Value(dtype) if dtype.is_number() => dtype,
-        _ => return refused(says("lists of numbers"), "convert it to token ids first, or use --to jsonl".to_owned()),
+        _ => return Err(Error::usage(says("lists of numbers")).help(Hint::to_write_jsonl("convert it to token ids first, or "))),
     };
     match ty.rank() {
         0 => return refused(says("a list in each record"), format!("make it a list: map '{name} = expand_dims({name}, 0)'")),

@@ -287,7 +287,8 @@ fn read_footer(source: &Source) -> Result<(ParquetMetaData, BTreeSet<usize>)> {
         return Err(Error::data("the Parquet file is encrypted").help(NO_ENCRYPTION));
     }
     if magic != MAGIC {
-        return Err(Error::data("the file has no Parquet footer at its end: it is truncated, or still being written"));
+        return Err(Error::data("the file has no Parquet footer at its end: it is truncated, or still being written")
+            .help("write or download it again: without the footer, nothing can be read"));
     }
     let length = <[u8; 4]>::try_from(length).map(u32::from_le_bytes).map_err(|_| too_short())?;
     let start = tail_at.checked_sub(u64::from(length)).filter(|at| *at >= 4);

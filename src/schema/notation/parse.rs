@@ -55,7 +55,7 @@ pub fn parse(text: &str) -> Result<Schema> {
             return Err(match next {
                 Some(',') => error.help("fields of a record are separated by `;`, fields of a structure by `,`"),
                 Some('?' | '|') => error.help(OPTIONAL),
-                _ if word == "or" => error.help(OPTIONAL),
+                _ if ["or", "null", "nullable", "optional"].contains(&word) => error.help(OPTIONAL),
                 _ => error,
             });
         }
@@ -368,7 +368,7 @@ fn dtype(cursor: &mut Cursor) -> Result<DType> {
     }
     let error = cursor.fail(start, start + word.len(), format!("unknown dtype `{word}`"));
     match word.to_lowercase().as_str() {
-        "nullable" => return Err(error.help(OPTIONAL)),
+        "nullable" | "optional" => return Err(error.help(OPTIONAL)),
         "list" | "array" | "vector" | "tensor" => return Err(error.help("write a list with its axes, as in int64[?]")),
         _ => {}
     }

@@ -270,7 +270,7 @@ fn check((option, done): (&str, &str), paths: Vec<&Option<FieldPath>>, schema: &
             return Err(Error::usage(format!("{option} appears twice for {of}")));
         }
         let Some(path) = path else { continue };
-        let (_, field) = schema.find(path).map_err(|e| e.help(format!("named by {option}")))?;
+        let (_, field) = schema.find(path).map_err(|e| e.prefixed(option))?;
         let is_scalar_default = option == "--default" && field.ty.dims.is_empty();
         if !is_scalar_default && !worked.contains(path) {
             return Err(Error::usage(format!("{option} names a field that is not {done}; it is {}", field.ty)).in_field(path));

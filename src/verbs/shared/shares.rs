@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::expr::bind_scalar;
+use crate::numerals::fraction;
 use crate::options::Options;
 use crate::path::{split, unquote};
 use crate::printable::shell_word;
@@ -20,6 +21,11 @@ pub fn parse_shares(text: &str, option: &str, zero: bool) -> Result<Vec<(String,
             let example = if zero { "a=0.5,b=0.5" } else { "train=0.9,test=0.1" };
             let error =
                 Error::usage(format!("{option}: expected NAME=SHARE, found `{word}`")).help(format!("for example: {option} {example}"));
+            if let Some((name, percent)) = word.rsplit_once('=')
+                && let Some(share) = fraction(percent)
+            {
+                return Err(error.help(format!("write shares as fractions: {name}={share}")));
+            }
             return Err(if text.contains(',') && zero && word.trim().parse::<f64>().is_err() {
                 error.help(format!("write a name that contains a comma in backquotes: {option} '`a,b`=0.5,c=0.5'"))
             } else {
@@ -69,6 +75,12 @@ pub fn key_text(by: &str, schema: &Schema, options: &Options) -> Result<String> 
     match key.ty().dtype() {
         Some(DType::String | DType::Bytes) => Ok(format!("({by})")),
         Some(dtype) if dtype.is_integer() || *dtype == DType::Bool => Ok(format!("strings.as_string({by})")),
+        Some(DType::Null) => {
+            let name = by.trim();
+            let error = Error::usage(format!("--by {by}: the value is null in every record"));
+            let fill = format!("{name}=\"none\"");
+            Err(error.help(format!("fill it first: fill-null {}", shell_word(&fill))))
+        }
         _ => {
             let error = Error::usage(format!("--by {by}: expected a string, an integer or a bool, found {}", key.ty()));
             let text = text_of(by, key.ty().dtype());

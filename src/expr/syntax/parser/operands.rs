@@ -7,7 +7,7 @@ use crate::expr::span::Span;
 use crate::expr::syntax::lexer::TokenKind;
 use crate::expr::syntax::tree::{Argument, Expr, ExprKind};
 
-impl Parser {
+impl Parser<'_> {
     /// An operand, with all attributes, calls and subscripts after it.
     pub(super) fn postfix(&mut self) -> ExprResult<Expr> {
         let mut expr = self.atom()?;

@@ -1,12 +1,15 @@
 //! The error for a token that does not belong where it is, with advice for what other languages write there.
 
-use super::Parser;
+use super::{Parser, comparison, parsed_expression, parsed_statements};
 use crate::expr::error::{CAST, ExprError, SEARCH_LIST, SEARCH_TEXT};
+use crate::expr::span::Span;
 use crate::expr::syntax::lexer::{Token, TokenKind};
+use crate::numerals::fraction;
 use crate::path::FieldPath;
+use crate::printable::shell_word;
 use crate::schema::notation;
 
-impl Parser {
+impl Parser<'_> {
     /// The error for the current token.
     pub(super) fn unexpected(&self, expected: &str) -> ExprError {
         let found = match self.peek() {
@@ -25,9 +28,20 @@ impl Parser {
             && self.tokens[self.at - 1].span.end == self.span().start
         {
             let error = ExprError::at(self.span().start - 1..self.span().end, format!("unknown operator `{op}{op}`"));
+            if let Some(meant) = self.with_words() {
+                let error = error.meant("write", meant);
+                return if *op == "&" { error } else { error.help("`+` joins strings") };
+            }
             return error.help(if *op == "&" { "`and` joins conditions" } else { "`or` joins conditions; `+` joins strings" });
         }
+        if let (TokenKind::Op(close @ (")" | "]" | "}")), "the end of the expression" | "`;` or the end") = (self.peek(), expected) {
+            let open = ["(", "[", "{"][")]}".find(close).unwrap_or(0)];
+            return ExprError::at(self.span(), format!("`{close}` has no matching `{open}`"));
+        }
         let error = ExprError::at(self.span(), format!("expected {expected}, found {found}"));
+        if let Some((lead, meant)) = self.rewritten(expected) {
+            return error.meant(lead, meant);
+        }
         match self.peek() {
             TokenKind::Name(word) if word == "if" => {
                 error.help("expressions have no `if`; to choose for each value: where(condition, x, y)")
@@ -57,7 +71,11 @@ impl Parser {
             TokenKind::Op(">") if self.before_is("<") => error.help("write x != y"),
             TokenKind::Op(".") => error.help("omit the dot before a field name"),
             TokenKind::Str(_) if self.before_is_name("f") => error.help("f-strings are not supported: join strings with +"),
-            TokenKind::Name(word) if word == "desc" || word == "asc" => error.help("to sort in descending order: sort --descending"),
+            TokenKind::Name(word) if order(word).is_some() => error.help_if(self.sorted(word)),
+            TokenKind::Op(":") if matches!(self.peek_after(1), TokenKind::Name(word) if order(word).is_some()) => match self.peek_after(1) {
+                TokenKind::Name(word) => error.help_if(self.sorted(word)),
+                _ => error,
+            },
             TokenKind::Name(word) if word == "for" => error.help("expressions have no loops: an operation applies to all values at once"),
             TokenKind::Op(":") if matches!(self.peek_after(1), TokenKind::Op(":")) => error.help(CAST),
             TokenKind::Name(word) if word.eq_ignore_ascii_case("as") => error.help(CAST),
@@ -73,7 +91,9 @@ impl Parser {
             TokenKind::Op(">>") => error.help("write bitwise.right_shift(x, y)"),
             TokenKind::Op(":=") => error.help("`=` assigns: y = x + 1"),
             TokenKind::Op("=") if self.before_is("==") => error.help("`==` compares"),
-            TokenKind::Op(":") if expected == "the end of the expression" => error.help("to sort in descending order: sort --descending"),
+            TokenKind::Name(word) if word.eq_ignore_ascii_case("xor") => error.help("write logical_xor(x, y)"),
+            TokenKind::End if matches!(self.before(1), Some(TokenKind::Op(op)) if comparison(op).is_some()) => error
+                .help("the value is missing; if the shell replaced a `$name`, write the name without `$` and pass its value with --arg name=VALUE"),
             TokenKind::Op(op) if op.ends_with('=') && op.len() > 1 => error.help("write the assignment out: x = x + 1"),
             _ => error,
         }
@@ -99,6 +119,87 @@ impl Parser {
         Some(format!("a field of JSON text is {}, after the verb {}", field.in_expression(), notation::parsing(&texts, &inner)))
     }
 
+    /// The text as it was meant at the current token, and what to say before it.
+    fn rewritten(&self, expected: &str) -> Option<(&'static str, String)> {
+        let (here, is_whole) = (self.span(), expected == "the end of the expression");
+        let before = |n: usize| Some((self.before(n)?, self.tokens.get(self.at - n)?.span.clone()));
+        // The words between two operands.
+        let (last, last_span) = before(1)?;
+        let (lead, meant) = match (last, self.peek()) {
+            (TokenKind::Op("==" | "!="), TokenKind::Op("=")) => ("write", self.replaced(here, "")),
+            (TokenKind::Op("%"), _) if matches!(before(2), Some((TokenKind::Int(_) | TokenKind::Float(_), _))) => {
+                let span = before(2)?.1.start..last_span.end;
+                ("write the fraction:", self.replaced(span.clone(), &fraction(self.text.get(span)?)?))
+            }
+            (TokenKind::Name(word), _) if self.at == 1 && word.eq_ignore_ascii_case("where") => {
+                ("omit `where`:", self.replaced(0..here.start, ""))
+            }
+            (TokenKind::Separator, _) if is_whole => ("join conditions with `and`:", self.with_words()),
+            (TokenKind::Int(_) | TokenKind::Float(_), TokenKind::Name(_)) => {
+                ("numbers have no units:", self.replaced(last_span.end..here.end, ""))
+            }
+            (_, TokenKind::Op(":")) if is_whole && !matches!(self.peek_after(1), TokenKind::Name(word) if order(word).is_some()) => {
+                ("to compare:", self.replaced(here, "=="))
+            }
+            _ => return None,
+        };
+        Some((lead, meant?))
+    }
+
+    /// The text with something else at a span, if it can be parsed.
+    pub(super) fn replaced(&self, span: Span, with: &str) -> Option<String> {
+        self.parses(format!("{}{with}{}", self.text.get(..span.start)?, self.text.get(span.end..)?))
+    }
+
+    /// The text if it can be parsed.
+    pub(super) fn parses(&self, text: String) -> Option<String> {
+        let is_right = || parsed_expression(&text, false).is_ok() || parsed_statements(&text, false).is_ok();
+        (self.suggests && is_right()).then_some(text)
+    }
+
+    /// The text with `and` for `&&` and `;`, and `or` for `||`, if it can be parsed.
+    fn with_words(&self) -> Option<String> {
+        let (mut out, mut at, mut copied) = (String::new(), 0, 0);
+        while let Some(token) = self.tokens.get(at) {
+            let next = self.tokens.get(at + 1).filter(|next| next.kind == token.kind && next.span.start == token.span.end);
+            let (word, end) = match (&token.kind, next) {
+                (TokenKind::Op("&"), Some(next)) => ("and", next.span.end),
+                (TokenKind::Op("|"), Some(next)) => ("or", next.span.end),
+                (TokenKind::Separator, _) => ("and", token.span.end),
+                _ => {
+                    at += 1;
+                    continue;
+                }
+            };
+            out.push_str(self.text.get(copied..token.span.start)?.trim_end());
+            out.push_str(&format!(" {word} "));
+            copied = self.text.len() - self.text.get(end..)?.trim_start().len();
+            at += if end > token.span.end { 2 } else { 1 };
+        }
+        out.push_str(self.text.get(copied..)?);
+        self.parses(out)
+    }
+
+    /// Advice for a key of `sort` that is followed by `asc` or `desc`.
+    fn sorted(&self, word: &str) -> Option<String> {
+        let key = self.text.get(..self.span().start)?.trim();
+        let is_path = self
+            .tokens
+            .get(..self.at)?
+            .iter()
+            .all(|token| matches!(token.kind, TokenKind::Name(_) | TokenKind::Quoted(_) | TokenKind::Op(".")));
+        Some(match order(word)? {
+            "asc" => format!("`sort` sorts in ascending order: sort --by {}", shell_word(key)),
+            _ if is_path => format!("to sort in descending order: sort --by {}", shell_word(&format!("-{key}"))),
+            _ => format!("to sort in descending order: sort --by {} --descending", shell_word(key)),
+        })
+    }
+
+    /// The token `n` places before the current one.
+    fn before(&self, n: usize) -> Option<&TokenKind> {
+        Some(&self.tokens.get(self.at.checked_sub(n)?)?.kind)
+    }
+
     /// Whether the previous token is this operator.
     fn before_is(&self, op: &str) -> bool {
         matches!(self.at.checked_sub(1).and_then(|at| self.tokens.get(at)), Some(Token { kind: TokenKind::Op(found), .. }) if *found == op)
@@ -108,4 +209,9 @@ impl Parser {
     fn before_is_name(&self, name: &str) -> bool {
         matches!(self.at.checked_sub(1).and_then(|at| self.tokens.get(at)), Some(Token { kind: TokenKind::Name(found), .. }) if found == name)
     }
+}
+
+/// The order that a word of SQL names: `asc` or `desc`.
+fn order(word: &str) -> Option<&'static str> {
+    ["asc", "desc"].into_iter().find(|order| word.eq_ignore_ascii_case(order))
 }
