@@ -14,6 +14,7 @@ use super::span::{Span, name_text};
 use super::syntax::{Argument, Expr, ExprKind, parse_formula};
 use crate::error::{Reason, nearest};
 use crate::schema::facts::Storage;
+use crate::schema::notation::parse_time;
 use crate::schema::{DType, Element, Field, Literal, Type};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -227,7 +228,7 @@ impl Binder<'_> {
         if let Some(constant) = self.scope.constants.get(name) {
             return Ok(constant.kind.clone());
         }
-        if let Some(dtype) = dtype_named(name) {
+        if let Some(dtype) = dtype_named(name).or_else(|| parse_time(name)) {
             return Ok(OperandKind::DType(dtype));
         }
         match name {

@@ -13,6 +13,19 @@ use super::types::last_ragged;
 use crate::printable::shell_word;
 use crate::schema::{DType, Literal, Type};
 
+/// Advice on a date without quotes, which is a difference of numbers: `date > 2024-05-15`.
+fn unquoted_date(error: ExprError, op: Compare, sides: &[String; 2]) -> ExprError {
+    if !sides.iter().any(|side| is_date(side)) {
+        return error;
+    }
+    let [left, right] = sides.each_ref().map(|side| if is_date(side) { format!("\"{side}\"") } else { side.clone() });
+    error.instead(format!("a date needs quotes: {left} {} {right}", op.symbol().trim_matches('`')))
+}
+
+fn is_date(text: &str) -> bool {
+    text.len() == 10 && text.bytes().enumerate().all(|(i, b)| if matches!(i, 4 | 7) { b == b'-' } else { b.is_ascii_digit() })
+}
+
 impl Binder<'_> {
     fn operator(&self, expr: &Expr, function: &str, items: Vec<Operand>) -> ExprResult<OperandKind> {
         let Some(function) = functions::find(function) else {
@@ -111,7 +124,10 @@ impl Binder<'_> {
             if let (OperandKind::DType(a), OperandKind::DType(b), Compare::Equal | Compare::NotEqual) = (&left.kind, &right.kind, op) {
                 return Ok(OperandKind::Literal(Literal::Bool((a == b) == (*op == Compare::Equal))));
             }
-            let kind = self.operator_at(op.function(), op.symbol(), span.clone(), vec![left, right.clone()])?;
+            let written = [text_at(&self.text, &left.span), text_at(&self.text, &right.span)].map(str::to_owned);
+            let kind = self
+                .operator_at(op.function(), op.symbol(), span.clone(), vec![left, right.clone()])
+                .map_err(|error| unquoted_date(error, *op, &written))?;
             let one = Operand { kind, span };
             all = Some(match all {
                 None => one,

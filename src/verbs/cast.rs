@@ -11,7 +11,7 @@ use crate::path::{self, FieldPath};
 use crate::printable::shell_word;
 use crate::schema::notation::{declaration, schema_option};
 use crate::schema::{DType, Element, Schema, Type, notation};
-use crate::tensor::{Sparse, Tensor, text, time};
+use crate::tensor::{Sparse, Tensor, text};
 use arrow_array::{ArrayRef, make_array, new_null_array};
 use arrow_schema::DataType;
 use std::collections::HashSet;
@@ -53,11 +53,8 @@ fn parse_dtype(text: &str) -> Result<DType> {
     if let Some(dtype) = DType::from_name(text).filter(DType::is_tensor) {
         return Ok(dtype);
     }
-    let inner = text.strip_prefix("arrow<").and_then(|t| t.strip_suffix('>')).unwrap_or(text);
-    if let Ok(ty) = notation::parse_type(&format!("arrow<{inner}>"))
-        && let Some(dtype) = ty.dtype().filter(|d| ty.rank() == 0 && d.time().is_some())
-    {
-        return Ok(dtype.clone());
+    if let Some(dtype) = notation::parse_time(text) {
+        return Ok(dtype);
     }
     let error = Error::usage(format!("unknown dtype `{text}`"));
     let without_unit = text.split(['[', '(']).next().unwrap_or(text);
@@ -194,12 +191,7 @@ fn cast_type(path: &FieldPath, ty: &Type, to: &DType) -> Result<Type> {
         DType::Json => *to == DType::String,
         DType::Arrow(ty) if *to == DType::String => text::has_text(ty) && !matches!(**ty, DataType::FixedSizeBinary(_)),
         DType::Arrow(ty) if ty.is_decimal() => to.is_float(),
-        from if from.time().is_some() || to.time().is_some() => match (from.time(), to.time()) {
-            (Some(a), Some(b)) => time::converts(&a, &b),
-            (Some(_), None) => *to == DType::Int64,
-            _ => matches!(from, DType::Int64 | DType::String),
-        },
-        from => from.is_tensor() && expr::can_cast(from, to),
+        from => (from.is_tensor() || from.time().is_some()) && expr::can_cast(from, to),
     };
     if !known {
         let error = Error::usage(format!("is {from}, which cannot be cast to {to}"));
@@ -262,7 +254,7 @@ fn cast_plain(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
         let wide = arrow_cast::cast(array, &DType::Float64.arrow()).map_err(|e| Error::data(e.to_string()))?;
         return expr::cast(&wide, to);
     }
-    if to.time().is_some() { expr::time_of(array, &to.arrow()) } else { expr::cast(array, to) }
+    expr::cast(array, to)
 }
 
 /// Values inside a null structure may be null, and stay null.
