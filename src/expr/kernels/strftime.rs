@@ -218,11 +218,14 @@ pub fn written(array: &ArrayRef, format: &TimeFormat) -> Result<ArrayRef> {
         item => item.clone(),
     };
     let items: Vec<Item> = format.items.iter().map(of_item).collect();
+    let has_offset = format.has_offset();
     let mut texts = LargeStringBuilder::with_capacity(array.len(), 24 * array.len());
     let mut text = String::new();
     for (row, count) in ticks(array)?.values().iter().enumerate() {
         text.clear();
         let (local, offset) = clock.local(*count).map_err(|e| e.at_row(row))?;
+        // The text of the offset is allocated.
+        let offset = (has_offset || offset != Utc.fix()).then_some(offset);
         if !write(&local, offset, clock.kind, &items, &mut text) {
             return Err(Error::data(format!("the time cannot be written in the format {:?}", format.text)).at_row(row));
         }
@@ -231,16 +234,20 @@ pub fn written(array: &ArrayRef, format: &TimeFormat) -> Result<ArrayRef> {
     Ok(Arc::new(texts.finish()))
 }
 
-fn write(local: &NaiveDateTime, offset: FixedOffset, kind: TimeKind, items: &[Item], out: &mut String) -> bool {
-    let date = (kind != TimeKind::TimeOfDay).then_some(local.date());
-    DelayedFormat::new_with_offset(date, Some(local.time()), &offset, items.iter()).write_to(out).is_ok()
+fn write(local: &NaiveDateTime, offset: Option<FixedOffset>, kind: TimeKind, items: &[Item], out: &mut String) -> bool {
+    let (date, time) = ((kind != TimeKind::TimeOfDay).then_some(local.date()), Some(local.time()));
+    let format = match offset {
+        Some(offset) => DelayedFormat::new_with_offset(date, time, &offset, items.iter()),
+        None => DelayedFormat::new(date, time, items.iter()),
+    };
+    format.write_to(out).is_ok()
 }
 
 /// Whether times of that kind have all parts of the format.
 pub fn has_parts(kind: TimeKind, format: &TimeFormat) -> bool {
     let items: Vec<Item> =
         format.items.iter().map(|item| if is_offset(item) { Item::Fixed(Fixed::TimezoneOffset) } else { item.clone() }).collect();
-    write(&NaiveDateTime::default(), Utc.fix(), kind, &items, &mut String::new())
+    write(&NaiveDateTime::default(), Some(Utc.fix()), kind, &items, &mut String::new())
 }
 
 #[cfg(test)]
