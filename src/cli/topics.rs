@@ -46,9 +46,12 @@ as in TensorFlow. A 64-bit integer and a float are compared exactly, without rou
 
 const TIMES: &str = "\
 Times have the types of Arrow: date32, timestamp[us], timestamp[ms, UTC], time64[ns], duration[s]. They are read from text if --schema \
-declares them, as in --schema 'd: date32; t: timestamp[us]'; the verb `cast` and the function `timestamp` convert text and numbers. Times can be \
-compared with text: t < \"2024-05-01\". For arithmetic, cast(t, int64) returns the count of units since 1970; `cast t=timestamp[us]` converts \
-it back.
+declares them, as in --schema 'd: date32; t: timestamp[us]'; the verb `cast` and the function `timestamp` convert text and numbers, also text in \
+other formats: timestamp(t, format=\"%d/%m/%Y %H:%M\"). Times can be compared with text: t < \"2024-05-01\".
+
+The difference of two times is a duration. Durations are added to times, to each other, multiplied by integers, and divided; as text they are written \
+PT1H30M or P1D: t + \"P1D\"; (end - start) / \"PT1S\" is a number of seconds. The result has the finer unit of both. cast(t, int64) returns the count of \
+units since 1970, and cast(n, \"timestamp[us]\") converts it back.
 ";
 
 const NULLS: &str = "\

@@ -52,10 +52,7 @@ const KNOWN: &[(&[&str], &[&str])] = &[
         &["now", "today", "current_timestamp", "current_date"],
         &["pass the time with --arg now=\"$(date -u +%FT%TZ)\", and read it with timestamp(now)"],
     ),
-    (
-        &["strftime", "date_format", "format_date", "dateformat"],
-        &["there is no such function for times; year(t), month(t), day(t) and others return the components of a time"],
-    ),
+    (&["date_format", "format_date", "dateformat", "format_datetime", "to_char"], &["to write a time as text: strftime(t, \"%Y-%m-%d\")"]),
     (&["if", "ifelse", "if_else", "iff"], &["write where(condition, x, y)"]),
     (&["coalesce", "ifnull", "nvl", "fillna"], &["did you mean fill_null?"]),
     (&["nullif"], &["did you mean null_if?"]),
@@ -157,9 +154,14 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["dayofyear", "doy"], &["did you mean day_of_year?"]),
     (&["week", "weekofyear", "week_of_year"], &["did you mean iso_week?"]),
     (
-        &["datediff", "date_diff", "timestampdiff", "date_add", "dateadd", "date_sub", "timedelta", "age"],
-        &["arithmetic on times is not supported; cast(t, int64) returns the time as a count of units, such as microseconds"],
+        &["datediff", "date_diff", "timestampdiff", "age"],
+        &["for the duration between two times: x - y; for its seconds: (x - y) / \"PT1S\""],
     ),
+    (
+        &["date_add", "dateadd", "date_sub", "timedelta", "interval"],
+        &["to add to a time: t + \"P1D\"; durations are written as P1D, PT1H30M or PT0.5S"],
+    ),
+    (&["time_bucket", "datetrunc", "floor_temporal", "truncate_time"], &["to round a time down: date_trunc(t, \"hour\")"]),
     (&["epoch", "unix_timestamp", "to_unixtime"], &["for the number of microseconds since 1970: cast(timestamp(x), int64)"]),
     (&["from_unixtime", "fromtimestamp"], &["to read seconds since 1970: timestamp(x, unit=\"s\")"]),
     (
@@ -199,7 +201,10 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["Hashing"], &["to map strings to numbers from 0 to N - 1: strings.to_hash_bucket_fast(x, N)"]),
     (&["isnull", "isna"], &["did you mean is_null?"]),
     (&["notnull", "notna", "not_null", "is_not_null"], &["write not is_null(x)"]),
-    (&["date", "datetime", "strptime", "parse_date", "to_date", "to_datetime", "to_timestamp"], &["did you mean timestamp?"]),
+    (
+        &["date", "date32", "datetime", "parse_date", "to_date", "to_timestamp", "to_datetime"],
+        &["to parse text: timestamp(x), or timestamp(x, format=\"%d/%m/%Y\"); for a date: cast(x, date32)"],
+    ),
 ];
 
 /// Python modules whose functions have other names here.

@@ -16,7 +16,7 @@ use crate::error::{Reason, nearest};
 use crate::path::FieldPath;
 use crate::printable::shell_word;
 use crate::schema::facts::Storage;
-use crate::schema::notation::parse_type;
+use crate::schema::notation::{parse_time, parse_type};
 use crate::schema::{DType, Element, Field, Literal, Type, notation};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -236,7 +236,7 @@ impl Binder<'_> {
         if let Some(constant) = self.scope.constants.get(name) {
             return Ok(constant.kind.clone());
         }
-        if let Some(dtype) = dtype_named(name) {
+        if let Some(dtype) = dtype_named(name).or_else(|| parse_time(name)) {
             return Ok(OperandKind::DType(dtype));
         }
         match name {

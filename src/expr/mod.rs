@@ -65,7 +65,7 @@ pub use advice::instead_of;
 pub use call::{computable, valueless};
 pub use kernels::cast::{can_cast, cast};
 pub use kernels::hash::sip;
-pub use kernels::time::{time_of, time_of_text};
+pub use kernels::time::time_of_text;
 pub use manual::{family_list, function_help, function_list, functions_of, manual};
 pub use names::{names_used, negated};
 pub use program::Program;

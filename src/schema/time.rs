@@ -79,6 +79,12 @@ fn nanos_of(unit: TimeUnit) -> i64 {
     }
 }
 
+/// The largest unit of at most that many nanoseconds.
+pub fn unit_within(nanos: i64) -> TimeUnit {
+    use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+    [Second, Millisecond, Microsecond].into_iter().find(|unit| nanos_of(*unit) <= nanos).unwrap_or(Nanosecond)
+}
+
 /// The type that holds the times of both: the finer unit, if kind and zone are the same; all names of UTC are one zone.
 /// `None` otherwise.
 pub fn finer(a: &DataType, b: &DataType) -> Option<DataType> {

@@ -15,7 +15,7 @@ use crate::path::{self, FieldPath};
 use crate::printable::shell_word;
 use crate::schema::notation::{declaration, schema_option};
 use crate::schema::{DType, Element, Schema, Type};
-use crate::tensor::{Sparse, Tensor, text, time};
+use crate::tensor::{Sparse, Tensor, text};
 use arrow_array::{ArrayRef, make_array, new_null_array};
 use arrow_schema::DataType;
 use std::collections::HashSet;
@@ -146,12 +146,7 @@ fn cast_type(path: &FieldPath, ty: &Type, to: &DType) -> Result<Type> {
         DType::Json => *to == DType::String,
         DType::Arrow(ty) if *to == DType::String => text::has_text(ty) && !matches!(**ty, DataType::FixedSizeBinary(_)),
         DType::Arrow(ty) if ty.is_decimal() => to.is_float(),
-        from if from.time().is_some() || to.time().is_some() => match (from.time(), to.time()) {
-            (Some(a), Some(b)) => time::converts(&a, &b),
-            (Some(_), None) => *to == DType::Int64,
-            _ => matches!(from, DType::Int64 | DType::String),
-        },
-        from => from.is_tensor() && expr::can_cast(from, to),
+        from => (from.is_tensor() || from.time().is_some()) && expr::can_cast(from, to),
     };
     if !known {
         let error = Error::usage(format!("is {from}, which cannot be cast to {to}"));
@@ -214,7 +209,7 @@ fn cast_plain(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
         let wide = arrow_cast::cast(array, &DType::Float64.arrow()).map_err(|e| Error::data(e.to_string()))?;
         return expr::cast(&wide, to);
     }
-    if to.time().is_some() { expr::time_of(array, &to.arrow()) } else { expr::cast(array, to) }
+    expr::cast(array, to)
 }
 
 /// Values inside a null structure may be null, and stay null.

@@ -7,6 +7,7 @@ use crate::expr::error::{ExprError, ExprResult, conversion, float_of, text_at};
 use crate::expr::operand::{FunctionValue, Operand, OperandKind, describe};
 use crate::expr::types::promote;
 use crate::printable::counted_axes;
+use crate::schema::notation::parse_time;
 use crate::schema::{DType, Element, Literal, Type};
 
 /// The dtypes of most indices and sizes in TensorFlow.
@@ -319,12 +320,23 @@ impl Call {
     /// # Errors
     /// The argument is not a dtype of tensors.
     pub fn dtype(&self, i: usize) -> ExprResult<Option<DType>> {
+        match self.any_dtype(i)? {
+            Some(dtype) if !dtype.is_tensor() => Err(self.wrong(i, "a dtype of tensors, such as int32 or \"int32\"")),
+            found => Ok(found),
+        }
+    }
+
+    /// Like [`Call::dtype`]; also accepts a dtype of times, such as date32 or "timestamp[us]".
+    ///
+    /// # Errors
+    /// The argument is not a dtype.
+    pub fn any_dtype(&self, i: usize) -> ExprResult<Option<DType>> {
         let Some(item) = self.given(i) else {
             return Ok(None);
         };
         let found = match &item.kind {
             OperandKind::DType(dtype) => Some(dtype.clone()),
-            OperandKind::Literal(Literal::String(name)) => dtype_named(name),
+            OperandKind::Literal(Literal::String(name)) => dtype_named(name).or_else(|| parse_time(name)),
             OperandKind::Spec(spec) => Some(spec.dtype.clone()),
             _ => None,
         };
@@ -338,11 +350,13 @@ impl Call {
             let error = self.wrong(i, "a dtype, such as int32 or \"int32\"");
             let is_time = match &item.kind {
                 OperandKind::Function(function) => function.name == "timestamp",
-                OperandKind::Literal(Literal::String(name)) => name.starts_with("timestamp") || name.starts_with("date"),
+                OperandKind::Literal(Literal::String(name)) => {
+                    ["timestamp", "date", "time", "duration"].iter().any(|start| name.starts_with(start))
+                }
                 _ => false,
             };
-            let first = self.given(0).filter(|_| is_time && i > 0).map(|first| text_at(self.text(), &first.span));
-            error.help_if(first.map(|first| format!("for times: timestamp({first})")))
+            error
+                .help_if(is_time.then_some("the dtypes of times are date32, \"timestamp[us]\", \"time64[us]\", \"duration[s]\" and others"))
         })
     }
 

@@ -387,6 +387,9 @@ fn of_tensor_dtype(node: Node) -> ExprResult<Node> {
         }
         return Err(match own.filter(|path| *dtype == DType::Null && (path.names().len() == 1 || node.ty.dims.is_empty())) {
             Some(path) => error.help(valueless(&path, &node.ty)),
+            None if dtype.time().is_some() => {
+                error.help(format!("to convert times to counts of their unit: cast({}, int64)", name.unwrap_or("x")))
+            }
             None => error.help(computable(dtype, name)),
         });
     }

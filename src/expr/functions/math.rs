@@ -3,6 +3,7 @@
 //! Semantics: `tf.math`, and the operators of tf.RaggedTensor.
 
 use super::apply::{pointwise, unary};
+use super::durations;
 use super::sparse::arithmetic as sparse;
 use super::time;
 use crate::expr::call::{Arg, Call, Function, as_node, cast_node, not_null, strict, strict_node};
@@ -168,19 +169,22 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["cast", "dtypes.cast", "astype"],
         "x, dtype",
-        "Convert to another dtype. Floats are truncated toward zero, integers wrap around, and nonzero values become true; times become counts of their unit, or ISO 8601 text. `float` means float32, but float64 in `x.astype(float)`.",
-        [("cast([1.9, -1.9], int32)", "[1, -1]")],
+        "Convert to another dtype. Floats are truncated toward zero, integers wrap around, and nonzero values become true; times become counts of their unit, ISO 8601 text or other times, and are made from these: cast(x, date32), cast(x, \"duration[s]\"). `float` means float32, but float64 in `x.astype(float)`.",
+        [("cast([1.9, -1.9], int32)", "[1, -1]"), ("cast(cast(\"2024-05-01\", date32), int64)", "19844")],
         |c| {
             let node = as_node(c.operand(0)?, None)?;
             let is_time = node.ty.dtype().is_some_and(|d| d.time().is_some());
             let node = if is_time { not_null(node) } else { strict(node)? };
-            let dtype = c.dtype(1)?.ok_or_else(|| c.error("cast needs a dtype"))?;
+            let dtype = c.any_dtype(1)?.ok_or_else(|| c.error("cast needs a dtype"))?;
             // NumPy's method, in which Python's float is of 64 bits; for tf.cast it is of 32.
             let is_numpy = c.name.trim_matches('`').ends_with("astype") && text_at(c.text(), &c.operand(1)?.span) == "float";
             let dtype = if is_numpy { DType::Float64 } else { dtype };
             if node.ty.dtype().is_none() {
                 return Err(ExprError::at(node.span.clone(), "cast expects a tensor, found a structure"));
             }
+            // Counts of units are int64; literals are not.
+            let is_count = dtype.time().is_some() && node.ty.dtype().is_some_and(|d| d.is_integer() && *d != DType::UInt64);
+            let node = if is_count { cast_node(node, &DType::Int64, c.text())? } else { node };
             Ok(OperandKind::Tensor(cast_node(node, &dtype, c.text())?))
         }
     ),
@@ -334,6 +338,9 @@ pub static FUNCTIONS: &[Function] = &[
 
 /// The operands with one dtype. Rejects dtypes for which the operation is undefined.
 fn arithmetic(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
+    if let Some(of_times) = durations::arithmetic(call, op)? {
+        return Ok(of_times);
+    }
     if let Some(sparse) = sparse::with_dense(call, op)? {
         return Ok(sparse);
     }
@@ -352,7 +359,7 @@ fn arithmetic(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
             DType::Bool => error.help("to convert bools to numbers: cast(x, int64)"),
             DType::String => {
                 let x = text_at(call.text(), &a.span);
-                error.help(format!("to parse strings as numbers: strings.to_number({x}, float64)"))
+                error.help(format!("to parse text as a number: strings.to_number({x}, float64); as a time: timestamp({x})"))
             }
             _ => error,
         });
@@ -361,6 +368,9 @@ fn arithmetic(call: &mut Call, op: Binary) -> ExprResult<OperandKind> {
 }
 
 fn true_divide(call: &mut Call) -> ExprResult<OperandKind> {
+    if let Some(of_times) = durations::arithmetic(call, Binary::Divide)? {
+        return Ok(of_times);
+    }
     if let Some(sparse) = sparse::with_dense(call, Binary::Divide)? {
         return Ok(sparse);
     }

@@ -48,6 +48,7 @@ mod decompose;
 mod dense;
 mod diagonals;
 mod distinct;
+mod durations;
 mod embeddings;
 mod formulas;
 mod higher;

@@ -6,11 +6,12 @@
 
 use super::datum::map;
 use super::number::{Number, floats, numbers};
+use super::time::time_of;
 use crate::error::{Error, Result};
 use crate::schema::DType;
 use crate::schema::time::TimeType;
 use crate::tensor::text::to_text;
-use crate::tensor::time::ticks;
+use crate::tensor::time::{converts, ticks};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, LargeBinaryArray, LargeStringArray, PrimitiveArray};
@@ -24,19 +25,25 @@ pub fn can_cast(from: &DType, to: &DType) -> bool {
     from == to
         || (value(from) && value(to))
         || (text(from) && text(to))
-        || (from.time().is_some() && matches!(to, DType::Int64 | DType::String))
+        || match (from.time(), to.time()) {
+            (Some(a), Some(b)) => converts(&a, &b),
+            (Some(_), None) => matches!(to, DType::Int64 | DType::String),
+            (None, Some(_)) => matches!(from, DType::Int64 | DType::String),
+            (None, None) => false,
+        }
 }
 
 /// Casts the values to another dtype, as `tf.cast` does. Bytes and strings share their buffers, times become counts of
-/// their unit (int64) or text (string). O(values), or O(1) if the dtype is the same.
+/// their unit (int64), text (string) or times of another unit, rounded down, and are made from these. O(values), or O(1) if the dtype is the same.
 ///
 /// # Errors
-/// Bytes that are not valid UTF-8 and cannot become strings, or conversions that [`can_cast`] does not support.
+/// Bytes that are not valid UTF-8 and cannot become strings, text that is not a time, or conversions that [`can_cast`] does not support.
 pub fn cast(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
     if *array.data_type() == to.arrow() {
         return Ok(array.clone());
     }
     match to {
+        _ if to.time().is_some() => return time_of(array, &to.arrow()),
         DType::Int64 if TimeType::of(array.data_type()).is_some() => return Ok(Arc::new(ticks(array)?)),
         DType::String if TimeType::of(array.data_type()).is_some() => return Ok(Arc::new(to_text(array)?)),
         _ => {}

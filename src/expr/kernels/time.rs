@@ -2,6 +2,7 @@
 //!
 //! Semantics: the temporal functions of `pyarrow.compute`.
 
+use super::strftime::{Mismatch, TimeFormat};
 use crate::error::{Error, Result};
 use crate::schema::DType;
 use crate::schema::iso8601::{NANOS, Written, parse_count, parse_datetime, parse_duration, parse_time};
@@ -11,7 +12,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::timezone::Tz;
 use arrow_array::{Array, ArrayRef, Int64Array, LargeStringArray};
 use arrow_schema::{DataType, TimeUnit};
-use chrono::{DateTime, Datelike, LocalResult, NaiveDateTime, Offset, TimeZone, Timelike};
+use chrono::{DateTime, Datelike, FixedOffset, LocalResult, NaiveDateTime, Offset, TimeZone, Timelike, Utc};
 use std::sync::Arc;
 
 /// A component of a time.
@@ -89,23 +90,69 @@ pub fn zone(time: &TimeType) -> Result<Option<Tz>> {
 /// # Errors
 /// A time outside the range of the calendar; the error names the row.
 pub fn part(array: &ArrayRef, part: TimeComponent) -> Result<ArrayRef> {
-    let time = TimeType::of(array.data_type()).ok_or_else(|| Error::internal(format!("{part:?} of {}", array.data_type())))?;
-    let zone = zone(&time)?;
+    let clock = LocalClock::of(array.data_type())?;
     let mut out = Vec::with_capacity(array.len());
     for (row, count) in ticks(array)?.values().iter().enumerate() {
-        let nanos = i128::from(*count) * i128::from(time.nanos);
-        let seconds = i64::try_from(nanos.div_euclid(1_000_000_000)).ok();
-        let found = seconds.and_then(|s| DateTime::from_timestamp(s, nanos.rem_euclid(1_000_000_000) as u32)).map(|t| t.naive_utc());
-        let local = found.and_then(|utc| match &zone {
-            Some(zone) => utc.checked_add_offset(zone.offset_from_utc_datetime(&utc).fix()),
-            None => Some(utc),
-        });
-        match local {
-            Some(local) => out.push(part.of(&local)),
-            None => return Err(Error::data(format!("the time {count} is out of range for the calendar")).at_row(row)),
-        }
+        let (local, _) = clock.local(*count).map_err(|e| e.at_row(row))?;
+        out.push(part.of(&local));
     }
     Ok(Arc::new(Int64Array::from(out)))
+}
+
+/// The calendar and the clock in the zone of a type.
+pub struct LocalClock {
+    /// The quantity that the type counts.
+    pub kind: TimeKind,
+    /// Nanoseconds per unit.
+    pub nanos: i128,
+    zone: Option<Tz>,
+}
+
+impl LocalClock {
+    /// The clock of a type.
+    ///
+    /// # Errors
+    /// An unknown zone.
+    pub fn of(ty: &DataType) -> Result<LocalClock> {
+        let time = TimeType::of(ty).ok_or_else(|| Error::internal(format!("{ty} as times")))?;
+        Ok(LocalClock { kind: time.kind, nanos: time.nanos.into(), zone: zone(&time)? })
+    }
+
+    /// The local time of a count of units, and its UTC offset.
+    ///
+    /// # Errors
+    /// A time outside the range of the calendar.
+    pub fn local(&self, count: i64) -> Result<(NaiveDateTime, FixedOffset)> {
+        let utc = datetime(i128::from(count) * self.nanos);
+        let local = utc.and_then(|utc| {
+            let offset = self.offset(&utc);
+            Some((utc.checked_add_offset(offset)?, offset))
+        });
+        local.ok_or_else(|| Error::data(format!("the time {count} is out of range for the calendar")))
+    }
+
+    /// The instant at a local time, in nanoseconds: with this offset, if it applies then, or the one before it. If clocks skip the
+    /// local time, the instant when they do.
+    ///
+    /// # Errors
+    /// A time outside the range of the calendar.
+    pub fn utc(&self, local: i128, offset: FixedOffset) -> Result<i128> {
+        let with = |offset: FixedOffset| local - i128::from(offset.local_minus_utc()) * NANOS;
+        if self.zone.is_none() {
+            return Ok(local);
+        }
+        let utc = datetime(with(offset)).ok_or_else(|| Error::data("a time is out of range for the calendar"))?;
+        Ok(with(self.offset(&utc)))
+    }
+
+    fn offset(&self, utc: &NaiveDateTime) -> FixedOffset {
+        self.zone.map_or_else(|| Utc.fix(), |zone| zone.offset_from_utc_datetime(utc).fix())
+    }
+}
+
+fn datetime(nanos: i128) -> Option<NaiveDateTime> {
+    let seconds = i64::try_from(nanos.div_euclid(NANOS)).ok()?;
+    DateTime::from_timestamp(seconds, nanos.rem_euclid(NANOS) as u32).map(|t| t.naive_utc())
 }
 
 /// Converts ISO 8601 text, counts of the unit, or other times (rounded down) to times of type `to`: `[n]`. O(values).
@@ -114,15 +161,7 @@ pub fn part(array: &ArrayRef, part: TimeComponent) -> Result<ArrayRef> {
 /// Text that is not a time, or a time outside the range of `to`; the error names the row.
 pub fn time_of(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     match array.data_type() {
-        DataType::LargeUtf8 => {
-            let reader = TimeReader::new(to)?;
-            let texts: &LargeStringArray = array.as_string();
-            let mut counts = Vec::with_capacity(texts.len());
-            for row in 0..texts.len() {
-                counts.push(if texts.is_valid(row) { Some(reader.read(texts.value(row)).map_err(|e| e.at_row(row))?) } else { None });
-            }
-            times(&Int64Array::from(counts), to)
-        }
+        DataType::LargeUtf8 => TimeReader::new(to)?.times(array.as_string(), to),
         DataType::Int64 => times(array.as_primitive(), to),
         _ => convert(array, to, Rounding::Down),
     }
@@ -162,18 +201,46 @@ fn finer(of: &DataType) -> Vec<DataType> {
     }
 }
 
+/// Converts texts to times of type `to`: `[n]`, as the expression with this text reads them. O(values).
+///
+/// # Errors
+/// Text that is not a time, or a time outside the range of `to`; the error names the row.
+pub fn parsed(array: &ArrayRef, to: &DataType, reading: &Arc<Reading>) -> Result<ArrayRef> {
+    TimeReader { reading: Some(reading.clone()), ..TimeReader::new(to)? }.times(array.as_string(), to)
+}
+
+/// How a call of `timestamp` reads text.
+pub struct Reading {
+    /// The argument as written, for advice.
+    pub x: String,
+    /// The unit of times, as written in the call.
+    pub unit: &'static str,
+    /// The format; `None` for ISO 8601.
+    pub format: Option<TimeFormat>,
+}
+
 /// Reads texts as times of one type.
 struct TimeReader {
     dtype: DType,
     time: TimeType,
     /// The zone of texts without an offset; `None` for UTC and for times without a zone.
     zone: Option<Tz>,
+    reading: Option<Arc<Reading>>,
 }
 
 impl TimeReader {
     fn new(to: &DataType) -> Result<TimeReader> {
         let time = TimeType::of(to).ok_or_else(|| Error::internal(format!("text as {to}")))?;
-        Ok(TimeReader { dtype: DType::Arrow(Box::new(to.clone())), zone: zone(&time)?, time })
+        Ok(TimeReader { dtype: DType::Arrow(Box::new(to.clone())), zone: zone(&time)?, time, reading: None })
+    }
+
+    /// The times of texts; nulls are kept.
+    fn times(&self, texts: &LargeStringArray, to: &DataType) -> Result<ArrayRef> {
+        let mut counts = Vec::with_capacity(texts.len());
+        for row in 0..texts.len() {
+            counts.push(if texts.is_valid(row) { Some(self.read(texts.value(row)).map_err(|e| e.at_row(row))?) } else { None });
+        }
+        times(&Int64Array::from(counts), to)
     }
 
     /// The count of units.
@@ -193,20 +260,28 @@ impl TimeReader {
     }
 
     fn nanos(&self, text: &str) -> Result<i128> {
+        if let Some(format) = self.reading.as_ref().and_then(|reading| reading.format.as_ref()) {
+            let written = format.read(text).map_err(|why| mismatch(text, format, why))?;
+            return self.instant(written, text);
+        }
         let nanos = match parse_count(text) {
             Some((count, unit)) => Some(count * unit),
             None => match self.time.kind {
                 TimeKind::TimeOfDay => parse_time(text),
                 TimeKind::Duration => parse_duration(text),
-                TimeKind::Timestamp | TimeKind::Date => match (parse_datetime(text), &self.zone) {
-                    (None, _) => None,
-                    (Some(Written { nanos, offset: Some(offset) }), _) => Some(nanos - offset),
-                    (Some(Written { nanos, offset: None }), None) => Some(nanos),
-                    (Some(Written { nanos, offset: None }), Some(zone)) => Some(nanos - self.offset(nanos, zone, text)?),
-                },
+                TimeKind::Timestamp | TimeKind::Date => parse_datetime(text).map(|written| self.instant(written, text)).transpose()?,
             },
         };
         nanos.ok_or_else(|| self.invalid(text))
+    }
+
+    /// The nanoseconds since 1970, in UTC if a zone is known.
+    fn instant(&self, Written { nanos, offset }: Written, text: &str) -> Result<i128> {
+        match (offset, &self.zone) {
+            (Some(offset), _) => Ok(nanos - offset),
+            (None, None) => Ok(nanos),
+            (None, Some(zone)) => Ok(nanos - self.offset(nanos, zone, text)?),
+        }
     }
 
     /// The offset of the zone at a local time, in nanoseconds.
@@ -231,13 +306,48 @@ impl TimeReader {
 
     #[cold]
     fn invalid(&self, text: &str) -> Error {
-        Error::data(format!("{:?} is not a valid {}", shown(text), self.dtype)).help(match self.time.kind {
+        let error = Error::data(format!("{:?} is not a valid {}", shown(text), self.dtype));
+        if let Some(reading) = &self.reading {
+            return error.help(reading.advice(text));
+        }
+        error.help(match self.time.kind {
             TimeKind::Timestamp => "write times as 2024-05-01T12:30:00",
             TimeKind::Date => "write dates as 2024-05-01",
             TimeKind::TimeOfDay => "write times of day as 12:30:00",
             TimeKind::Duration => "write durations as PT1H30M or P1DT0.5S",
         })
     }
+}
+
+impl Reading {
+    /// Advice on a text that is no ISO 8601 time.
+    fn advice(&self, text: &str) -> String {
+        let Reading { x, unit, .. } = self;
+        let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let is_date = is_number && text.len() == 8 && TimeFormat::parse("%Y%m%d").is_ok_and(|format| format.read(text).is_ok());
+        if is_date {
+            return format!("to read such dates: timestamp({x}, format=\"%Y%m%d\")");
+        }
+        if is_number {
+            // The present in seconds has ten digits, in milliseconds 13.
+            let unit = match (*unit, text.len()) {
+                ("us", 10) => "s",
+                ("us", 13) => "ms",
+                (unit, _) => unit,
+            };
+            return format!("to convert a count of units: timestamp(strings.to_number({x}, int64), \"{unit}\")");
+        }
+        format!("write times as 2024-05-01T12:30:00, or give their format, such as timestamp({x}, format=\"%d/%m/%Y %H:%M:%S\")")
+    }
+}
+
+#[cold]
+fn mismatch(text: &str, format: &TimeFormat, why: Mismatch) -> Error {
+    let format = format.text();
+    Error::data(match why {
+        Mismatch::Impossible => format!("{:?} is not a valid time in the format {format:?}", shown(text)),
+        Mismatch::Open | Mismatch::Other => format!("{:?} does not have the format {format:?}", shown(text)),
+    })
 }
 
 fn shown(text: &str) -> String {

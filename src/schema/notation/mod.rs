@@ -26,7 +26,7 @@ pub use arrow::arrow_type_text;
 pub use json::{is_json, parse_json};
 pub use name::name_text;
 pub use option::{declaration, parsing, schema_option};
-pub use parse::{parse, parse_type, parse_typed};
+pub use parse::{parse, parse_time, parse_type, parse_typed};
 pub use print::{fitted, lines, typed};
 
 pub use super::literal::{parse_literal, parse_literal_for};

@@ -89,6 +89,13 @@ pub fn parse_typed(text: &str) -> Result<Field> {
     Ok(field)
 }
 
+/// Parses a dtype of times, `timestamp[us, UTC]` or `arrow<date32>`; `None` for other texts.
+pub fn parse_time(text: &str) -> Option<DType> {
+    let inner = text.strip_prefix("arrow<").and_then(|text| text.strip_suffix('>')).unwrap_or(text);
+    let ty = parse_type(&format!("arrow<{inner}>")).ok()?;
+    ty.dtype().filter(|dtype| ty.rank() == 0 && dtype.time().is_some()).cloned()
+}
+
 /// `name: type = default from v ...`. `inside`: whether it is inside a structure with axes, at any level.
 fn field(cursor: &mut Cursor, names: &mut HashSet<String>, inside: bool) -> Result<Field> {
     let start = cursor.pos();
