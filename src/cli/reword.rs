@@ -162,15 +162,15 @@ impl Misuse<'_> {
         }
         let is_count = reason.contains("integer") || reason.contains("number of");
         let number = written_out(value).filter(|_| is_count).map(|number| format!("write the number out: {number}"));
+        let is_only = option.is_none() && command.get_positionals().filter(|arg| arg.get_id() != "FILE").count() == 1;
         // `batch FILE 2`
         let moved = words.iter().map(|word| word.to_string_lossy()).find(|word| word.parse::<u64>().is_ok());
-        let moved = moved.filter(|_| option.is_none() && is_count && Path::new(value).is_file()).map(|number| {
+        let moved = moved.filter(|_| is_only && is_count && Path::new(value).is_file()).map(|number| {
             let others = words.iter().map(|word| word.to_string_lossy()).filter(|word| *word != number);
             let others: Vec<String> = others.map(|word| shell_word(&word)).collect();
             format!("put the number after the verb: tatter {name} {number} {}", others.join(" "))
         });
         // The only argument of a verb needs no name.
-        let is_only = option.is_none() && command.get_positionals().filter(|arg| arg.get_id() != "FILE").count() == 1;
         let wrong = Error::usage(if is_only { format!("{whose}{reason}") } else { format!("{whose}{argument}: {reason}") });
         let mut files = words.iter().filter(|word| Path::new(word).is_file());
         let file = files.next().filter(|_| files.next().is_none()).map_or("FILE".to_owned(), |file| shell_word(&file.to_string_lossy()));

@@ -1,7 +1,7 @@
 //! Operators. They map to functions, except for numbers, lists, None and the lazy `and` and `or`.
 
 use super::bind::Binder;
-use super::call::{count_of_units, fold, strict_node};
+use super::call::{fold, strict_node};
 use super::error::{ExprError, ExprResult, compare, text_at};
 use super::eval::{Node, NodeKind};
 use super::functions;
@@ -27,18 +27,7 @@ impl Binder<'_> {
             ExprKind::Binary(op, ..) => op.symbol(),
             _ => function.names[0],
         };
-        self.refuse_times(name, &items)?;
         self.apply(function, name, expr.span.clone(), items, Vec::new())
-    }
-
-    /// Times are compared, but not added or negated.
-    fn refuse_times(&self, operator: &str, items: &[Operand]) -> ExprResult<()> {
-        let time_of = |item: &Operand| item.node().and_then(|node| node.ty.dtype().filter(|dtype| dtype.time().is_some()).cloned());
-        let Some((item, dtype)) = items.iter().find_map(|item| Some((item, time_of(item)?))) else { return Ok(()) };
-        let name = dtype.to_string();
-        let name = name.strip_prefix("arrow<").and_then(|name| name.strip_suffix('>')).unwrap_or(&name);
-        let error = ExprError::at(item.span.clone(), format!("{operator} does not accept times ({name})"));
-        Err(error.help_if(count_of_units(&dtype, text_at(&self.text, &item.span))))
     }
 
     pub(super) fn unary(&self, expr: &Expr, op: Unary, operand: &Expr) -> ExprResult<OperandKind> {

@@ -180,11 +180,7 @@ records of FILE are streamed. --on-error does not apply to TABLE. To join two la
     }
 
     fn tables(&self) -> Vec<(OsString, Vec<String>)> {
-        // Inside a structure, `bind` refuses the field, whatever the table holds.
-        match self.field.names() {
-            [_] => vec![(self.table.clone(), self.wanted())],
-            _ => Vec::new(),
-        }
+        vec![(self.table.clone(), self.wanted())]
     }
 }
 

@@ -154,6 +154,10 @@ fn ends_in_tatter(command: &str) -> bool {
 
 /// Global options in a line of advice, with their values.
 fn options(line: &str) -> Vec<String> {
+    // Several options belong together.
+    if let Some(at) = line.find("--nulls '") {
+        return Some(line[at..].to_owned()).filter(|options| !is_form(options)).into_iter().collect();
+    }
     let mut found = Vec::new();
     for name in ["--schema '", "--on-error skip", "--on-error null", "--mixed json", "--in-place", "--force", "--from text", "--from jsonl"]
     {

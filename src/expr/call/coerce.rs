@@ -382,9 +382,6 @@ fn of_tensor_dtype(node: Node) -> ExprResult<Node> {
             _ => None,
         };
         let own = name.and_then(|name| FieldPath::parse(name).ok());
-        if let Some(advice) = count_of_units(dtype, name.unwrap_or("x")) {
-            return Err(error.help(advice));
-        }
         return Err(match own.filter(|path| *dtype == DType::Null && (path.names().len() == 1 || node.ty.dims.is_empty())) {
             Some(path) => error.help(valueless(&path, &node.ty)),
             None if dtype.time().is_some() => {
@@ -394,19 +391,6 @@ fn of_tensor_dtype(node: Node) -> ExprResult<Node> {
         });
     }
     Ok(node)
-}
-
-/// Advice to compute with times as integers, for those written as `x`.
-pub fn count_of_units(dtype: &DType, x: &str) -> Option<String> {
-    let time = dtype.time()?;
-    let units = match time.nanos {
-        1 => "nanoseconds",
-        1_000 => "microseconds",
-        1_000_000 => "milliseconds",
-        1_000_000_000 => "seconds",
-        _ => "days",
-    };
-    Some(format!("for arithmetic, convert it to a number of {units}: cast({x}, int64)"))
 }
 
 /// Advice on a field without a value in any record.

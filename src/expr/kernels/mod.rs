@@ -14,6 +14,7 @@ pub mod incomplete_gamma;
 pub mod join;
 pub mod level;
 pub mod lines;
+pub mod local_clock;
 pub mod number;
 pub mod pool;
 pub mod printf;

@@ -3,7 +3,7 @@
 //! Semantics: Python's `datetime.strptime` and `strftime` in the C locale; the directives are those of chrono. As in Python, `%f` is
 //! a fraction of a second, `%y` is a year from 1969 to 2068, and parts that are left out are the first of their kind.
 
-use super::time::LocalClock;
+use super::local_clock::LocalClock;
 use crate::error::{Error, Result};
 use crate::schema::iso8601::{NANOS, Written};
 use crate::schema::time::TimeKind;

@@ -2,7 +2,7 @@
 //!
 //! Semantics: `pyarrow.compute.floor_temporal`; `date_trunc` of DuckDB.
 
-use super::time::LocalClock;
+use super::local_clock::LocalClock;
 use crate::error::{Error, Result};
 use crate::tensor::time::{ticks, times};
 use arrow_array::{Array, ArrayRef, Int64Array};

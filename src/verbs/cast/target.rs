@@ -79,11 +79,8 @@ fn parse_dtype(text: &str) -> Result<DType> {
     if let Some(dtype) = DType::from_name(text).filter(DType::is_tensor) {
         return Ok(dtype);
     }
-    let inner = text.strip_prefix("arrow<").and_then(|t| t.strip_suffix('>')).unwrap_or(text);
-    if let Ok(ty) = notation::parse_type(&format!("arrow<{inner}>"))
-        && let Some(dtype) = ty.dtype().filter(|d| ty.rank() == 0 && d.time().is_some())
-    {
-        return Ok(dtype.clone());
+    if let Some(dtype) = notation::parse_time(text) {
+        return Ok(dtype);
     }
     let error = Error::usage(format!("unknown dtype `{text}`"));
     let without_unit = text.split(['[', '(']).next().unwrap_or(text);
