@@ -36,7 +36,9 @@ impl Sharded {
             let ndigits = rest.bytes().take_while(u8::is_ascii_digit).count();
             let (digits, back) = rest.split_at(ndigits);
             if ndigits > 0 && (back.is_empty() || back.starts_with('.')) {
-                let nshards = digits.parse().map_err(|_| Error::usage(format!("{name}: expected a number of shards from 1 to {MAX_SHARDS}, found {digits}")))?;
+                let nshards = digits
+                    .parse()
+                    .map_err(|_| Error::usage(format!("{name}: expected a number of shards from 1 to {MAX_SHARDS}, found {digits}")))?;
                 return Sharded::new(&name[..at], back, nshards).map(Some);
             }
         }

@@ -355,7 +355,11 @@ mod tests {
             ("there@8.x", None, Ok(("there@8.x", "there@8.x"))),
             ("there-#.x", None, Ok(("there-#.x", "there-#.x"))),
             ("link.x", None, Ok(("d/target.x", "d/target.x"))),
-            ("d", None, Err("DIR/d: this is a directory: expected the name of a file to write\n  to write one file per input: --output-dir DIR/d")),
+            (
+                "d",
+                None,
+                Err("DIR/d: this is a directory: expected the name of a file to write\n  to write one file per input: --output-dir DIR/d"),
+            ),
             ("no/a.x", None, Err("DIR/no/a.x: the directory DIR/no does not exist\n  to create it: mkdir -p DIR/no")),
             ("no/a@8.x", None, Err("DIR/no/a@8.x: the directory DIR/no does not exist\n  to create it: mkdir -p DIR/no")),
         ];

@@ -472,4 +472,3 @@ pub fn every_field(fields: &[Field], parent: Option<&FieldPath>, see: &mut dyn F
         every_field(field.ty.fields().unwrap_or(&[]), Some(&path), see);
     }
 }
-

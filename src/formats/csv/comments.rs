@@ -66,7 +66,7 @@ impl Comments {
             _ => "grep",
         };
         let columns = if self.is_gff && dialect.columns.is_none() { format!(" --columns {GFF_COLUMNS}") } else { String::new() };
-        let command = format!("{grep} -v '{}' {file} | tatter ... {}{columns} -", self.pattern, dialect.from_option());
+        let command = format!("{grep} -v '{}' {file} | tatter ... {}{columns} -", self.pattern, dialect.reading_option());
         let error = Error::data("the file begins with comment lines").in_input(input.name().clone()).locate(|at| at.line = Some(1));
         error.help(format!("to remove them: {command}"))
     }

@@ -105,12 +105,12 @@ impl Dialect {
 
     /// How to read an input that is not UTF-8. Windows-1252 is what Excel writes and, for text, includes Latin-1.
     pub fn other_encoding(&self, input: &str) -> String {
-        let (file, read) = (in_command(input), self.from_option());
+        let (file, read) = (in_command(input), self.reading_option());
         format!("to convert text in another encoding: iconv -f cp1252 -t utf-8 {file} | tatter ... {read} -")
     }
 
     /// The options that read this dialect from a pipe.
-    pub fn from_option(&self) -> String {
+    pub fn reading_option(&self) -> String {
         match self.delimiter {
             b',' => "--from csv".to_owned(),
             b'\t' => "--from tsv".to_owned(),

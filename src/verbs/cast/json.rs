@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// A cast from or to JSON text.
 pub enum Json {
     /// Parses each text as a value of this type.
-    Parse(Field),
+    Parse(Box<Field>),
     /// Writes the values.
     Write,
     /// Keeps the texts of a json field, as strings that may be null.
@@ -35,7 +35,9 @@ impl Json {
         let is_text = dtype.is_some_and(|d| matches!(d, DType::String | DType::Bytes | DType::Json | DType::Null));
         match to {
             Target::DType(DType::String | DType::Bytes) => Ok(None),
-            Target::DType(to) if dtype == Some(&DType::Json) => Ok(Some(Json::Parse(Field::new("", Type::tensor(to.clone(), Vec::new()))))),
+            Target::DType(to) if dtype == Some(&DType::Json) => {
+                Ok(Some(Json::Parse(Box::new(Field::new("", Type::tensor(to.clone(), Vec::new()))))))
+            }
             Target::DType(_) => Ok(None),
             Target::Declared(to) => {
                 let is_json = to.ty.rank() == 0 && to.ty.dtype() == Some(&DType::Json);
@@ -44,7 +46,7 @@ impl Json {
                 match () {
                     () if is_optional_string && dtype == Some(&DType::Json) => Ok(Some(Json::Text)),
                     () if is_json && !is_string => Ok(Some(Json::Write)),
-                    () if is_text => Ok(Some(Json::Parse(Field::clone(to)))),
+                    () if is_text => Ok(Some(Json::Parse(to.clone()))),
                     () => Err(not_text(from, to)),
                 }
             }
@@ -58,7 +60,7 @@ impl Json {
     pub fn edit(self, edits: &mut Edits, path: &FieldPath) -> Result<()> {
         edits.accept_nulls(path);
         match self {
-            Json::Parse(declared) => parse(edits, path, declared),
+            Json::Parse(declared) => parse(edits, path, *declared),
             Json::Write => write(edits, path),
             Json::Text => edits.change(path, |ty| {
                 let mut strings = Type { element: Element::Value(DType::String), ..ty.clone() };
