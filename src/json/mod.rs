@@ -1,5 +1,5 @@
 //! JSON text: decoding into columns, inference, and encoding. Text comes from blocks of records (`formats::jsonl`), from the
-//! members of other containers, and from fields that contain JSON ([`texts`]).
+//! members of other containers, and from fields that contain JSON (`texts`).
 //!
 //! ```text
 //! reading   column: leaf, list, map, object, sparse, union   columns under construction, with the interface in builder
