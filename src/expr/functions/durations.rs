@@ -86,7 +86,7 @@ fn time_operand(call: &Call, i: usize) -> Option<TimeType> {
     ty.dtype().filter(|_| !ty.is_sparse())?.time()
 }
 
-/// An operand; `None` if it is neither a time, nor text that stands for one, nor an integer.
+/// An operand; `None` if it is neither a time, nor text that can be read as one, nor an integer.
 fn side(call: &mut Call, op: Binary, i: usize, times: &[Option<TimeType>; 2]) -> ExprResult<Option<(Arg, Side)>> {
     if let Some(time) = &times[i] {
         return Ok(Some((call.sized(i)?, Side::Time(time.clone()))));

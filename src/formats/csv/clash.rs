@@ -105,7 +105,7 @@ fn as_nulls(columns: &[ClashingColumn], missing: Vec<String>, options: &Options)
             words.push(word);
         }
     };
-    // The first word stands for the strings of its column: a value is not null.
+    // If the first string of a column is a value, so may be the others.
     let null_words = |column: &ClashingColumn| match column.clash.words.first() {
         Some(word) if may_mean_null(word) => column.clash.words.clone(),
         _ => Vec::new(),

@@ -60,7 +60,10 @@ impl Map for FirstInChunk {
             None => recurring(&chunk, &self.options)?,
         };
         let Some((found, _)) = found else { return Ok(chunk) };
-        let rows = if self.most == 1 { found.fresh } else { firsts(&found, self.most) };
+        let rows = match self.most {
+            1 => found.fresh,
+            most => among_first(found.numbers.into_iter().enumerate(), most, &mut vec![0; found.fresh.len()]),
+        };
         if rows.len() < chunk.nrows { chunk.gather(&rows) } else { Ok(chunk) }
     }
 
@@ -69,15 +72,16 @@ impl Map for FirstInChunk {
     }
 }
 
-/// The rows that are among the first `most` of their keys.
-fn firsts(found: &ChunkKeys, most: u64) -> Vec<usize> {
-    let mut counts = vec![0; found.fresh.len()];
-    let is_first = |(row, key): (usize, &u32)| {
-        let count = &mut counts[*key as usize];
-        *count += 1;
-        (*count <= most).then_some(row)
+/// Of these rows and the numbers of their keys, those that are among the first `most` of their keys. `counts`: of each key, how many
+/// rows have been passed on, at most `most`.
+pub fn among_first(rows: impl Iterator<Item = (usize, u32)>, most: u64, counts: &mut [u64]) -> Vec<usize> {
+    let is_first = |(row, key): (usize, u32)| {
+        let count = &mut counts[key as usize];
+        let is_first = *count < most;
+        *count += u64::from(is_first);
+        is_first.then_some(row)
     };
-    found.numbers.iter().enumerate().filter_map(is_first).collect()
+    rows.filter_map(is_first).collect()
 }
 
 /// The keys of the records and the table of the distinct ones, unless most occur once.

@@ -1,6 +1,6 @@
 //! The first records of each key: all of `unique`, and `head --by`.
 
-use super::distinct::FirstInChunk;
+use super::distinct::{FirstInChunk, among_first};
 use super::key_table::KeyTable;
 use super::keys::{KeyField, key_columns};
 use super::memory::{Budget, owned};
@@ -65,13 +65,7 @@ impl FirstOfEach {
     /// Of these rows and their key numbers, those that are among the first of their keys.
     fn counted(&mut self, rows: impl Iterator<Item = (usize, u32)>) -> Vec<usize> {
         self.counts.resize(self.table.len(), 0);
-        let is_first = |(row, key): (usize, u32)| {
-            let count = &mut self.counts[key as usize];
-            let is_first = *count < self.most;
-            *count += u64::from(is_first);
-            is_first.then_some(row)
-        };
-        rows.filter_map(is_first).collect()
+        among_first(rows, self.most, &mut self.counts)
     }
 
     /// Sets aside the records whose keys are not in the table.
