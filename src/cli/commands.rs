@@ -32,8 +32,8 @@ pub static COMMANDS: &[Standalone] = &[
                 If both are Parquet or Arrow files, their stored types, nullability and metadata are also compared.\n\n\
                 Indices in a path start at 0: docs[1].tokens[2]. Options such as --from and --schema apply to both; \
                 --on-error does not apply.\n\n\
-                With --by, records with equal keys are compared, whatever their order, and the report says how many records only one of the \
-                datasets has, how many differ, and which come first. A key must be unique in each dataset. Keys are compared as in `unique`. \
+                With --by, records with equal keys are compared, whatever their order, and the report says how many records are in only one \
+                of the datasets and how many differ, and shows the first of each. A key must be unique in each dataset. Keys are compared as in `unique`. \
                 Both datasets are sorted by key, beyond --max-memory in temporary files (see --temp-dir).",
         examples: &[
             Example {
@@ -80,7 +80,7 @@ pub static COMMANDS: &[Standalone] = &[
                 )
                 .arg(Arg::new("values-only").long("values-only").action(ArgAction::SetTrue).help("Ignore types and metadata"))
                 .arg(tolerance("rtol", "Floats a and b are equal if |a - b| <= ATOL + RTOL * |b| [default: 0]"))
-                .arg(tolerance("atol", "See --rtol [default: 0]"))
+                .arg(tolerance("atol", "Absolute tolerance; see --rtol [default: 0]"))
         },
         run: |matches, options, out| {
             let name = |which| matches.get_one::<OsString>(which).map_or(OsStr::new(""), OsString::as_os_str);
@@ -95,10 +95,10 @@ pub static COMMANDS: &[Standalone] = &[
     Standalone {
         name: "index",
         summary: "Write an index of the records of TFRecord files",
-        about: "Writes x.tfrecord.idx next to each file: one line per record with its offset and length, framing included, as DALI's \
-tfrecord2idx does. With --binary it writes x.tfrecord.offsets: pairs of uint64, little endian, which \
-                NumPy reads with numpy.fromfile(name, '<u8').reshape(-1, 2). `get`, `sample`, `shuffle` and `tail` use either kind of index to read only the \
-records they need. The files must not be compressed.",
+        about: "Lets `get`, `sample`, `shuffle` and `tail` read only the records they need. Writes x.tfrecord.idx next to each file: one \
+                line per record with its offset and length, framing included, as DALI's tfrecord2idx does. With --binary it writes \
+                x.tfrecord.offsets: pairs of uint64, little endian, which NumPy reads with numpy.fromfile(name, '<u8').reshape(-1, 2). \
+                Either kind of index will do. The files must not be compressed.",
         examples: &[
             Example {
                 about: "with an index, `get` reads only the third record",

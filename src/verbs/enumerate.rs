@@ -26,7 +26,7 @@ impl Verb for Enumerate {
     const NAME: &'static str = "enumerate";
     const SUMMARY: &'static str = "Number the records";
     const ABOUT: &'static str = "\
-Adds an int64 scalar as the first field: N, N + 1, N + 2, ... The numbers follow the order of the stream at this point of the \
+Adds an int64 scalar as the first field, `index` (see --as): 0, 1, 2, ..., or from N with --start N. The numbers follow the order of the stream at this point of the \
 chain: after `filter` or `shuffle`, they count the remaining records in their new order.";
     const MEANING: &'static str = "tf.data.Dataset.enumerate";
     const EXAMPLES: &'static [Example] = &[

@@ -29,7 +29,7 @@ pub struct FillNull {
     /// Fields and values, such as x=0,name="",tags=[]; a field may be given twice
     #[arg(value_name = "FIELD=VALUE,..", value_parser = parse)]
     pairs: Pairs,
-    /// Instead, replace a null in each of these fields with the last value of the field in an earlier record
+    /// Instead of VALUE, replace nulls in these fields with the last value of the field in an earlier record
     #[arg(long, value_name = "FIELDS", value_parser = Patterns::parse)]
     forward: Option<Patterns>,
     /// With --forward, take values only from records with the same values of these fields
@@ -64,8 +64,8 @@ one whose fields are null; then fill these fields: s={},s.a=0.
 A value is a literal: a number, True, \"text\", b\"bytes\"; a string does not need quotes, nor does a time (t=1970-01-01). It must fit the field's dtype; a field that is \
 always null takes the dtype of the value.
 
-With --forward, a field that is null as a whole gets its value from the latest record before in which it is not null (with --by, the latest \
-with the same key), whatever its type. Nulls before the first value stay, and so do nulls inside lists and structures. The last value of \
+With --forward, a field that is null as a whole takes the value of the most recent earlier record in which it is not null (with --by, the most \
+recent with the same key), whatever its type. Nulls before the first value stay, and so do nulls inside lists and structures. The last value of \
 each key is kept in memory (see --max-memory).";
     const ARGUMENT_UNLESS: Option<ArgumentUnless> = Some(|given| given("--forward"));
     const EXAMPLES: &'static [Example] = &[

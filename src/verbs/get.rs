@@ -67,7 +67,7 @@ impl Map for Chosen {
         let mut rows = Vec::new();
         for row in 0..chunk.nrows {
             let number = chunk.origin.number(row).ok_or_else(|| {
-                Error::data("this record is not made from a single input record, so it has no number")
+                Error::data("a record that is not made from a single input record has no number")
                     .at_row(row)
                     .help("put `get` before the verb that combines records")
             })?;

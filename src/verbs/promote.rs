@@ -45,7 +45,7 @@ impl Verb for Promote {
     const NAME: &'static str = "promote";
     const SUMMARY: &'static str = "Copy a field out of a structure";
     const ABOUT: &'static str = "\
-The field moves one level up: `docs.tokens` becomes a field of the record, and `user.docs.tokens` becomes `user.tokens`. The axes of `docs` \
+Copies a field one level up: `docs.tokens` is copied to the record as `tokens`, and `user.docs.tokens` to `user.tokens`. The axes of `docs` \
 and the first axis of `tokens` are merged, and values stay in order. A scalar in each structure becomes a vector. The source field stays unless --move is given. A null \
 structure or value becomes a null; a null list adds nothing to the merged axis. An existing field is replaced only if --as \
 names it.";

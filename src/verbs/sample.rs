@@ -28,7 +28,7 @@ pub struct Sample {
     /// Number of records, such as 100, or fraction of them, such as 0.1
     #[arg(value_name = "N|FRACTION", value_parser = parse)]
     size: SampleSize,
-    /// Sample each combination of values of these fields by itself (stratified)
+    /// Sample each combination of values of these fields separately (stratified)
     #[arg(long, value_name = "FIELDS", value_parser = Keys::parse)]
     by: Option<Keys>,
     /// Field with the weights: each draw chooses a record with a probability proportional to its weight
@@ -70,8 +70,8 @@ impl Verb for Sample {
 `sample 0.1` keeps each record with probability 0.1, without buffering; `sample 1` keeps one record, `sample 1.0` all of them. Records stay in \
 order. The sample depends only on --seed and the input, not on the number of threads.
 
-With --by, `sample 100` keeps 100 records of each key, or all of a key that has fewer; `sample 0.1` keeps exactly a tenth of each, rounded \
-(halves to the even number), and holds all records until the input ends. Keys are compared as in `unique`.
+With --by, `sample 100` keeps 100 records of each key, or all of a key that has fewer; `sample 0.1` keeps a tenth of each, rounded to the nearest \
+number (half to even), and holds all records until the input ends. Keys are compared as in `unique`.
 
 With --weights, `sample 100` draws 100 records one after the other without replacement; each draw chooses a record with a probability \
 proportional to its weight (Efraimidis and Spirakis 2006). Weights are numbers of at least 0; a record of weight 0 is never chosen. With --by too, \

@@ -52,7 +52,7 @@ impl Seen {
         if ndata + ndocuments < self.members || ndocuments > ndata.max(3) {
             return None;
         }
-        let message = format!("this tar archive contains {file}, a data file of its own, and no records of several members (WebDataset)");
+        let message = format!("this tar archive contains data files, such as {file}, not members that form records (WebDataset)");
         let read = from_option(&file.to_ascii_lowercase());
         let command = format!("tar xOf {} {} | tatter ... {read}-", in_command(&self.input), shell_word(file));
         let error = Error::usage(message).in_input(self.input.clone()).help(format!("to read that file: {command}"));

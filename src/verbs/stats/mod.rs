@@ -105,7 +105,8 @@ impl Verb for Stats {
     const NAME: &'static str = "stats";
     const SUMMARY: &'static str = "Print counts, ranges and sizes of the fields";
     const ABOUT: &'static str = "\
-Ends a chain, reads the records once and prints three tables. Axes are numbered within the record: `docs` has axis 0, and `docs.tokens` \
+Prints, for each field, a table of its values (nulls, range, mean, distinct values), of the sizes of its lists, and of its most frequent \
+values. Ends a chain, and reads the records once. Axes are numbered within the record: `docs` has axis 0, and `docs.tokens` \
 adds axis 1. Up to K = 65536 distinct values of each field are counted exactly (with 33 fields or more, K = 2097152 divided by the number of \
 fields; with --by, a hundredth of that, but at least 1024). Memory use does not grow with the data, and the output is the same for any number \
 of threads.
