@@ -91,7 +91,7 @@ pub fn of_word(word: &str, commands: &[Standalone]) -> Result<String> {
     }
     let error = Error::usage(format!("no help topic `{word}`"));
     let forms = synonyms::forms(word);
-    let functions = expr::instead_of(word, false);
+    let functions = expr::instead_of(word);
     if let Some(form) = forms.first() {
         let verb = form.split(' ').nth(1).filter(|_| !needs_duckdb(form)).and_then(verbs::find);
         let error = functions.iter().fold(error, |error, line| error.help(format!("in expressions: {line}")));

@@ -1,9 +1,10 @@
 //! Name and type resolution: turns the syntax tree into a tree that can be evaluated.
 
-use super::advice::instead_of;
+use super::advice::instead_of_call;
 use super::call::{Function, Meaning, NULLS, Written, as_node, dtype_named, dtype_near, map_lookup, named_fields, strict, subscript};
 use super::columns::Columns;
 use super::error::{CAST, ExprError, ExprResult, text_at};
+use super::template::Arguments;
 use super::eval::{Node, NodeKind};
 use super::fields::{field_of, unknown_in};
 use super::frames::{COLUMN_MODULES, FRAMES, without_frames};
@@ -262,7 +263,7 @@ impl Binder<'_> {
             "desc" | "DESC" => return error.help("a key of `sort` that starts with - is sorted in descending order"),
             "asc" | "ASC" => return error.help("`sort` sorts in ascending order"),
             "true" | "false" | "TRUE" | "FALSE" => return error.help("write True or False"),
-            "json" => return with_function(error, name, false),
+            "json" => return with_function(error, name, &Arguments::default(), false),
             "nan" | "NaN" | "inf" | "Infinity" => return error.help("write math.nan, math.inf, -math.inf"),
             _ => {}
         }
@@ -274,7 +275,7 @@ impl Binder<'_> {
         // `a-b`
         let longer = |field: &&str| field.starts_with(name) && name_text(field).starts_with('`');
         if let Some(longer) = self.scope.columns.names().find(longer) {
-            return error.help(format!("did you mean {}? write such a name in backquotes", name_text(longer)));
+            return error.help(format!("did you mean {}? such a name needs backquotes, and single quotes around the expression", name_text(longer)));
         }
         if let Some(near) = nearest(name, names).map(name_text).or_else(|| dtype_near(name).map(str::to_owned)) {
             return error.help(format!("did you mean {near}?"));
@@ -296,8 +297,10 @@ impl Binder<'_> {
         }
         let name = names.join(".");
         let advice = match functions::find(&name) {
+            // In jq, `add` is the sum of a list.
+            Some(_) if name == "add" => instead_of_call("sum", &self.arguments([left]), false),
             Some(_) => vec![format!("call the function: {name}({})", &self.text[left.span.clone()])],
-            None => instead_of(&name, false),
+            None => instead_of_call(&name, &self.arguments([left]), false),
         };
         if advice.is_empty() {
             return Ok(());
@@ -332,7 +335,7 @@ impl Binder<'_> {
                     let dotted = names.join(".");
                     return match functions::find(&dotted) {
                         Some(function) => Ok(self.function_value(function, &dotted, &expr.span)),
-                        None => Err(unknown_function(&dotted, expr.span.clone())),
+                        None => Err(unknown_function(&dotted, expr.span.clone(), &Arguments::default())),
                     };
                 }
                 _ => {}
@@ -362,11 +365,11 @@ impl Binder<'_> {
             let error = ExprError::new(format!("{} has no field or attribute `{name}`", item.describe()));
             return Err(match nearest(name, functions::ATTRIBUTES.iter().copied()) {
                 Some(near) => error.help(format!("did you mean .{near}?")),
-                None if functions::find(name).is_some() => error.help(format!("write {name}(...), or .{name}(...)")),
-                None if item.node().is_some_and(|node| node.ty.may_hold_json()) && instead_of(name, false).is_empty() => {
+                None if functions::find(name).is_some() => error.help(format!("write {name}({})", text_at(&self.text, &of.span))),
+                None if item.node().is_some_and(|node| node.ty.may_hold_json()) && instead_of_call(name, &Arguments::default(), false).is_empty() => {
                     parse_first(error, of, name)
                 }
-                None => with_function(error, name, false),
+                None => with_function(error, name, &self.arguments([of]), false),
             });
         };
         self.apply(function, name, expr.span.clone(), vec![item], Vec::new())
@@ -434,7 +437,7 @@ impl Binder<'_> {
                 return Err(error.help(format!("fields are written by name alone: {meant}")));
             }
             if plain.len() == 1 || (!known_field && (NAMESPACES.contains(&plain[0]) || plain.len() < names.len())) {
-                return Err(unknown_function(&dotted, callee.span.clone()));
+                return Err(unknown_function(&dotted, callee.span.clone(), &self.arguments(args.iter().map(|arg| &arg.value))));
             }
         }
         let ExprKind::Attribute { of, name } = &callee.kind else {
@@ -445,7 +448,9 @@ impl Binder<'_> {
         }
         let receiver = self.bind(of)?;
         let Some(function) = functions::find(name) else {
-            return Err(unknown_function(name, callee.span.start.max(callee.span.end.saturating_sub(name.len()))..callee.span.end));
+            let span = callee.span.start.max(callee.span.end.saturating_sub(name.len()))..callee.span.end;
+            let written = [of.as_ref()].into_iter().chain(args.iter().map(|arg| &arg.value));
+            return Err(unknown_function(name, span, &self.arguments(written)));
         };
         let (positional, keywords) = bound_args(Some(receiver))?;
         self.apply(function, name, expr.span.clone(), positional, keywords)
@@ -471,8 +476,16 @@ impl Binder<'_> {
         let value = &self.text[inner.span.clone()];
         Some(match own {
             Some(function) => error.help(format!("call the function itself: {function}({value})")),
-            None => instead_of(method, true).iter().fold(error, |error, help| error.help(help.replace("(x", &format!("({value}")))),
+            None => with_function(error, method, &self.arguments([inner.as_ref()]), true),
         })
+    }
+
+    /// What was written as the arguments of a call, for advice.
+    fn arguments<'a>(&self, written: impl IntoIterator<Item = &'a Expr>) -> Arguments<'_> {
+        let written: Vec<&Expr> = written.into_iter().collect();
+        let first = written.first().and_then(|first| self.bind(first).ok());
+        let of_list = first.as_ref().and_then(|first| first.node()).map(|node| node.ty.rank() > 0);
+        Arguments { texts: written.iter().map(|expr| text_at(&self.text, &expr.span)).collect(), of_list }
     }
 
     pub(super) fn apply(
@@ -610,17 +623,17 @@ fn to_time(name: &str) -> String {
     format!("to convert a field to {name}, use the verb cast: cast {}", shell_word(&format!("FIELD={name}")))
 }
 
-fn unknown_function(name: &str, span: Span) -> ExprError {
+fn unknown_function(name: &str, span: Span, call: &Arguments) -> ExprError {
     if is_time(name) {
         let error = ExprError::at(span, format!("{name} is a type of times, not a function"));
         return error.help(to_time(name)).help("times can be compared with text: t > \"2024-05-15\"");
     }
-    with_function(ExprError::at(span, format!("unknown function `{name}`")), name, true)
+    with_function(ExprError::at(span, format!("unknown function `{name}`")), name, call, true)
 }
 
-/// Adds hints on what to use instead of a function of this name; with `guesses`, also on functions with similar names.
-fn with_function(error: ExprError, name: &str, guesses: bool) -> ExprError {
-    let advice = instead_of(name, guesses);
+/// Adds hints on what to use instead of a call of a function of this name; with `guesses`, also on functions with similar names.
+fn with_function(error: ExprError, name: &str, call: &Arguments, guesses: bool) -> ExprError {
+    let advice = instead_of_call(name, call, guesses);
     let is_at_loss = advice.is_empty() && guesses;
     let error = advice.into_iter().fold(error, ExprError::help);
     if is_at_loss { error.help("for a list of functions: tatter help functions") } else { error }

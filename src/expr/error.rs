@@ -12,10 +12,10 @@ pub const CAST: &str = "to convert a number: cast(x, float64); to parse text: st
 pub const PARSE_JSON: &str = "JSON text is parsed by the verb cast: cast 'x={user: {id: optional json}}' then map 'y = x.user.id'";
 
 /// Advice for operators and functions of other languages that search text. `(?s)` lets the dot match line ends too.
-pub const SEARCH_TEXT: &str = "to search text: strings.regex_full_match(x, \"(?s).*PATTERN.*\")";
+pub const SEARCH_TEXT: &str = "to search text: strings.regex_full_match({0:x}, \"(?s).*{1~PATTERN}.*\")";
 
 /// Advice for those that search lists.
-pub const SEARCH_LIST: &str = "to search a list: reduce_any(list == x)";
+pub const SEARCH_LIST: &str = "to search a list: reduce_any({0:list} == {1:x})";
 
 /// The text at `span`, for advice.
 pub fn text_at<'a>(text: &'a str, span: &Span) -> &'a str {

@@ -8,6 +8,7 @@
 //!
 //! ```text
 //! 0 span, error          spans of the text; errors that underline them
+//!   template             lines of advice with places for what the user wrote
 //!   syntax               text to a tree: operators, brackets and literals, without fields or functions
 //!   frames, sql          expressions of pandas, Polars, Spark and SQL, rewritten
 //! 1 types                dtype promotion, broadcasting and joining of axes
@@ -57,6 +58,7 @@ mod span;
 mod sql;
 mod steps;
 mod syntax;
+mod template;
 #[cfg(test)]
 mod tests;
 mod types;

@@ -1,5 +1,6 @@
 //! Rewrites conditions in the syntax of SQL as expressions.
 
+use super::template::{escaped, string_of};
 use crate::quotes::{Piece, QUOTES};
 
 /// The expression for a condition with SQL's `=`, `<>`, `LIKE`, `IN`, `BETWEEN`, `IS NULL` or keywords in uppercase; `None`
@@ -30,7 +31,7 @@ pub fn condition(text: &str) -> Option<String> {
             }
             "like" | "ilike" => {
                 let (pattern, after) = after.split_first()?;
-                let pattern = regex_of(&string_of(&pattern.text)?, keyword == "ilike");
+                let pattern = regex_of(string_of(&pattern.text)?, keyword == "ilike");
                 out.test(negates, |operand| format!("strings.regex_full_match({operand}, \"{pattern}\")"))?;
                 rest = after;
             }
@@ -61,7 +62,7 @@ pub fn condition(text: &str) -> Option<String> {
                 "==" | "!=" | "<" | "<=" | ">" | ">=" | "," => out.boundary(token, &token.text),
                 "(" => out.open(token),
                 ")" => out.close(token)?,
-                _ if token.text.starts_with('\'') => out.value(token, &quoted(&string_of(&token.text)?)),
+                _ if token.text.starts_with('\'') => out.value(token, &quoted(string_of(&token.text)?)),
                 _ => out.value(token, &token.text),
             },
         }
@@ -110,12 +111,6 @@ fn joined(tokens: &[Token]) -> String {
     text.trim().to_owned()
 }
 
-/// The contents of a string.
-fn string_of(token: &str) -> Option<String> {
-    let quote = token.chars().next().filter(|quote| ['\'', '"'].contains(quote))?;
-    Some(token.strip_prefix(quote)?.strip_suffix(quote)?.to_owned())
-}
-
 /// A string literal. Backslashes keep their meaning.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\\\""))
@@ -135,7 +130,7 @@ fn list_of<'a, 'b>(tokens: &'a [Token<'b>]) -> Option<(String, &'a [Token<'b>])>
     };
     let end = tokens.iter().position(|token| token.text == close)?;
     let items = tokens.get(1..end)?.split(|token| token.text == ",").map(|item| match item {
-        [only] if only.text.starts_with('\'') => Some(quoted(&string_of(&only.text)?)),
+        [only] if only.text.starts_with('\'') => Some(quoted(string_of(&only.text)?)),
         [] => None,
         tokens => Some(joined(tokens)).filter(|item| !item.to_ascii_lowercase().starts_with("select")),
     });
@@ -163,12 +158,7 @@ fn regex_of(pattern: &str, ignores_case: bool) -> String {
         match c {
             '%' => regex.push_str(".*"),
             '_' => regex.push('.'),
-            '"' => regex.push_str("\\\""),
-            c if "\\.+*?()|[]{}^$".contains(c) => {
-                regex.push_str("\\\\");
-                regex.push(c);
-            }
-            c => regex.push(c),
+            c => regex.push_str(&escaped(c)),
         }
     }
     regex

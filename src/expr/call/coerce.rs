@@ -236,7 +236,7 @@ fn with_literals(items: &[Operand], of_tensors: Option<DType>, name: &str, text:
             Some(before) => {
                 let wide = promote(&before, &own).ok_or_else(|| {
                     let error = clash(name, text, &item.span, true, &before, &own);
-                    if let Some((lead, meant)) = requoted(text, &item.span, &literal, &before) {
+                    if let Some((lead, meant)) = requoted(name, text, &item.span, &literal, &before) {
                         let is_number = own.is_number();
                         let parsed = is_number.then_some("to parse strings as numbers: strings.to_number(x, int64)");
                         return error.meant(lead, meant).help_if(parsed);
@@ -254,15 +254,15 @@ fn with_literals(items: &[Operand], of_tensors: Option<DType>, name: &str, text:
     Ok(dtype.unwrap_or(DType::Float32))
 }
 
-/// The text with a literal at `span` with or without quotes, as values of `dtype` are written, and what to say before it.
-fn requoted(text: &Arc<str>, span: &Span, literal: &Literal, dtype: &DType) -> Option<(&'static str, String)> {
+/// The text with a literal of the operator `name` at `span` with or without quotes, as values of `dtype` are written, and what to say before it.
+fn requoted(name: &str, text: &Arc<str>, span: &Span, literal: &Literal, dtype: &DType) -> Option<(&'static str, String)> {
     let written = text.get(span.clone())?;
     let is_quoted = written.starts_with(['"', '\'']);
     let (lead, own) = match literal {
         Literal::String(own) if dtype.is_number() && is_quoted && own.parse::<f64>().is_ok_and(f64::is_finite) => {
             ("a number has no quotes:", own.clone())
         }
-        Literal::Int(_) if *dtype == DType::String && written.bytes().all(|b| b.is_ascii_digit()) => {
+        Literal::Int(_) if *dtype == DType::String && (name == "+" || name.contains(['=', '<', '>'])) && written.bytes().all(|b| b.is_ascii_digit()) => {
             ("a string needs quotes:", quote(written))
         }
         _ => return None,

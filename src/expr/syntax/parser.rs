@@ -260,7 +260,10 @@ impl Parser<'_> {
         self.at += 1;
         let value = self.tuple_or_expression()?;
         if self.is_op("=") {
-            return Err(self.unexpected("`;` or the end").help("`==` compares; assignments are separated by `;`"));
+            let error = self.unexpected("`;` or the end");
+            // `x =~ "a"`
+            let searches = self.tokens.get(self.at + 1).is_some_and(|next| next.kind == TokenKind::Op("~"));
+            return Err(if searches { error } else { error.help("`==` compares; assignments are separated by `;`") });
         }
         Ok(Assignment { targets, unpacks, value, span: start..self.end_of_last() })
     }

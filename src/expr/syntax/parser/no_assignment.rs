@@ -64,6 +64,11 @@ impl Parser<'_> {
         }
         let span = tokens[0].span.start..tokens[equals - 1].span.end;
         let (lead, name) = match &tokens[..equals] {
+            [Token { kind: TokenKind::Name(word), .. }, Token { kind: TokenKind::Name(name), .. }]
+                if ["let", "set", "var", "const", "val"].contains(&word.as_str()) =>
+            {
+                ("write only the name:", name.as_str())
+            }
             [Token { kind: TokenKind::Str(name), .. }] => ("write the name without quotes:", name.as_str()),
             words => {
                 let is_part =

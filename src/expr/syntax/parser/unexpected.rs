@@ -3,6 +3,7 @@
 use super::{Parser, comparison, parsed_expression, parsed_statements};
 use crate::expr::error::{CAST, ExprError, SEARCH_LIST, SEARCH_TEXT};
 use crate::expr::span::Span;
+use crate::expr::template::Arguments;
 use crate::expr::syntax::lexer::{Token, TokenKind};
 use crate::numerals::fraction;
 use crate::path::FieldPath;
@@ -30,7 +31,7 @@ impl Parser<'_> {
             let error = ExprError::at(self.span().start - 1..self.span().end, format!("unknown operator `{op}{op}`"));
             if let Some(meant) = self.with_words() {
                 let error = error.meant("write", meant);
-                return if *op == "&" { error } else { error.help("`+` joins strings") };
+                return if *op == "&" || self.joins_strings() { error } else { error.help("`+` joins strings") };
             }
             return error.help(if *op == "&" { "`and` joins conditions" } else { "`or` joins conditions; `+` joins strings" });
         }
@@ -52,12 +53,12 @@ impl Parser<'_> {
                 let error = error.help("a field of a structure is x.name");
                 self.json_path().into_iter().fold(error, ExprError::help)
             }
-            TokenKind::Op("~") => error.help(SEARCH_TEXT),
+            TokenKind::Op("~") => error.help(self.operands().filled(SEARCH_TEXT)),
             TokenKind::Op("<" | "<=" | ">" | ">=" | "==" | "!=") if self.at == 0 => {
                 error.help("the field is missing; if the shell replaced a `$name`, write the name without `$`, in single quotes")
             }
             TokenKind::Op(">") if self.before_is("=") => error.help("write lambda x: ..."),
-            TokenKind::Name(word) if word.eq_ignore_ascii_case("like") || word == "matches" => error.help(SEARCH_TEXT),
+            TokenKind::Name(word) if ["like", "ilike", "rlike", "matches"].iter().any(|like| word.eq_ignore_ascii_case(like)) => error.help(self.operands().filled(SEARCH_TEXT)),
             TokenKind::Name(word) if matches!(word.as_str(), "AND" | "OR" | "NOT" | "IS") => match word.as_str() {
                 "IS" => error.help("to test for null: is_null(x), not is_null(x)"),
                 word => error.help(format!("write it in lowercase: {}", word.to_lowercase())),
@@ -65,9 +66,9 @@ impl Parser<'_> {
             TokenKind::Name(_) if self.before_is_name("NOT") => error.help("write it in lowercase: not"),
             TokenKind::Name(word) if word.eq_ignore_ascii_case("mod") => error.help("for the remainder: x % y"),
             TokenKind::Name(word) if word.eq_ignore_ascii_case("div") => error.help("for the quotient rounded down: x // y"),
-            TokenKind::Name(word) if word == "contains" => error.help(SEARCH_TEXT).help(SEARCH_LIST),
+            TokenKind::Name(word) if word == "contains" => error.help(self.operands().filled(SEARCH_TEXT)).help(self.operands().filled(SEARCH_LIST)),
             TokenKind::Name(word) if word.eq_ignore_ascii_case("between") => error.help("comparisons can be chained: 1 <= x <= 5"),
-            TokenKind::Op("=" | "!") if matches!(self.peek_after(1), TokenKind::Op("~")) => error.help(SEARCH_TEXT),
+            TokenKind::Op("=" | "!") if matches!(self.peek_after(1), TokenKind::Op("~")) => error.help(self.operands().filled(SEARCH_TEXT)),
             TokenKind::Op(">") if self.before_is("<") => error.help("write x != y"),
             TokenKind::Op(".") => error.help("omit the dot before a field name"),
             TokenKind::Str(_) if self.before_is_name("f") => error.help("f-strings are not supported: join strings with +"),
@@ -81,11 +82,11 @@ impl Parser<'_> {
             TokenKind::Name(word) if word.eq_ignore_ascii_case("as") => error.help(CAST),
             TokenKind::Name(word) if word.eq_ignore_ascii_case("in") => error
                 .help("expressions have no `in`: write reduce_any(x == [1, 2]) or, if the list is a field, reduce_any(list == x)")
-                .help(SEARCH_TEXT),
+                .help(self.operands().filled(SEARCH_TEXT)),
             TokenKind::Name(word) if word == "not" => {
                 let lists =
                     "expressions have no `not in`: write not reduce_any(x == [1, 2]) or, if the list is a field, not reduce_any(list == x)";
-                error.help(lists).help(SEARCH_TEXT)
+                error.help(lists).help(self.operands().filled(SEARCH_TEXT))
             }
             TokenKind::Op("<<") => error.help("write bitwise.left_shift(x, y)"),
             TokenKind::Op(">>") => error.help("write bitwise.right_shift(x, y)"),
@@ -157,14 +158,21 @@ impl Parser<'_> {
         (self.suggests && is_right()).then_some(text)
     }
 
-    /// The text with `and` for `&&` and `;`, and `or` for `||`, if it can be parsed.
+    /// Whether a string is an operand of `||`, which joins strings in SQL.
+    fn joins_strings(&self) -> bool {
+        let is_bar = |token: Option<&Token>| token.is_some_and(|token| token.kind == TokenKind::Op("|"));
+        let kinds = self.tokens.iter().enumerate().filter(|(_, token)| matches!(token.kind, TokenKind::Str(_)));
+        kinds.into_iter().any(|(at, _)| is_bar(self.tokens.get(at + 1)) || is_bar(at.checked_sub(1).and_then(|at| self.tokens.get(at))))
+    }
+
+    /// The text with `and` for `&&` and `;`, and `or` for `||` (between strings, `+`), if it can be parsed.
     fn with_words(&self) -> Option<String> {
         let (mut out, mut at, mut copied) = (String::new(), 0, 0);
         while let Some(token) = self.tokens.get(at) {
             let next = self.tokens.get(at + 1).filter(|next| next.kind == token.kind && next.span.start == token.span.end);
             let (word, end) = match (&token.kind, next) {
                 (TokenKind::Op("&"), Some(next)) => ("and", next.span.end),
-                (TokenKind::Op("|"), Some(next)) => ("or", next.span.end),
+                (TokenKind::Op("|"), Some(next)) => (if self.joins_strings() { "+" } else { "or" }, next.span.end),
                 (TokenKind::Separator, _) => ("and", token.span.end),
                 _ => {
                     at += 1;
@@ -193,6 +201,17 @@ impl Parser<'_> {
             _ if is_path => format!("to sort in descending order: sort --by {}", shell_word(&format!("-{key}"))),
             _ => format!("to sort in descending order: sort --by {} --descending", shell_word(key)),
         })
+    }
+
+    /// The operands of the operator of another language that starts at the current token: a field before it and a string
+    /// after it.
+    fn operands(&self) -> Arguments<'_> {
+        let is_part = |token: &&Token| matches!(token.kind, TokenKind::Name(_) | TokenKind::Op("."));
+        let left = self.tokens.get(..self.at).unwrap_or_default().iter().rev().take_while(is_part).last();
+        let right = self.tokens.get(self.at..).unwrap_or_default().iter().take(3).find(|token| matches!(token.kind, TokenKind::Str(_)));
+        let left = left.and_then(|left| self.text.get(left.span.start..self.span().start)).map_or("x", str::trim);
+        let right = right.and_then(|right| self.text.get(right.span.clone()));
+        Arguments { texts: [left].into_iter().chain(right).collect(), of_list: None }
     }
 
     /// The token `n` places before the current one.
