@@ -30,9 +30,20 @@ def to_awkward(table: pa.Table) -> Any:
             try:
                 awkward.from_arrow(part)
             except Exception as error:
-                kind = table.schema.field(name).type
-                raise TypeError(f"Awkward has no type for the field {name}: {kind}; {remedy((name,), kind)}") from error
+                names, kind = _unsupported((name,), table.schema.field(name).type)
+                raise TypeError(f"Awkward has no type for the field {'.'.join(names)}: {kind}; {remedy(names, kind)}") from error
         raise
+
+
+def _unsupported(names: tuple[str, ...], kind: pa.DataType) -> tuple[tuple[str, ...], pa.DataType]:
+    """The first field inside a type, or else the type itself, that Awkward does not support."""
+    for part in (kind.field(i) for i in range(kind.num_fields)):
+        try:
+            awkward.from_arrow(plain(pa.nulls(0, part.type)))
+        except Exception:
+            # The items of a list have no name of their own.
+            return _unsupported((*names, part.name) if pa.types.is_struct(kind) else names, part.type)
+    return names, kind
 
 
 def plain(array: pa.Array) -> pa.Array:

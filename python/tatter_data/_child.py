@@ -184,7 +184,12 @@ class Child:
     def _failed(self, error: BaseException) -> None:
         """Raises the error of the program or the feed that ended the stream, or else `error` itself."""
         if isinstance(error, Exception):
-            self.finish()
+            try:
+                self.finish()
+            except Exception as failure:
+                # The stream ended because of it.
+                failure.__suppress_context__ = True
+                raise
         self.close()
         raise error
 

@@ -145,7 +145,7 @@ def _found(tree: _Local | _Remote, path: str, strict: bool, quiet: bool, start: 
 def _tell(notices: Iterable[str], strict: bool, quiet: bool) -> None:
     for notice in notices if not quiet else ():
         if strict:
-            raise TatterError(f"{notice}\n  without --strict, this is only a notice")
+            raise TatterError(f"{notice}\n  without strict=True, this is only a notice")
         warn(notice)
 
 

@@ -175,13 +175,16 @@ def path_words(paths: Paths, more: bool = False) -> list[str]:
     (['a.jsonl'], ['a', 'b'])
 
     Raises:
-        TypeError: The paths are not names.
+        TypeError: The paths are not names, or are a set, which has no order.
         ValueError: There is no name, or one is ``-``: the program's standard input is not that of Python.
     """
     if isinstance(paths, (str, bytes, os.PathLike)):
         paths = [paths]
-    # The items of an open file are its lines.
-    if isinstance(paths, Mapping) or hasattr(paths, "read") or not isinstance(paths, Iterable):
+    if isinstance(paths, (set, frozenset)):
+        raise TypeError("a set of names has no order; pass a list, such as sorted(paths)")
+    # The items of an open file are its lines, and those of a data frame the names of its columns.
+    is_data = isinstance(paths, Mapping) or hasattr(paths, "read") or hasattr(paths, "columns")
+    if is_data or not isinstance(paths, Iterable):
         raise _not_names(paths)
     names = [_name(path) for path in paths]
     if not names and not more:
@@ -294,7 +297,7 @@ def option_words(options: Mapping[str, Any]) -> list[str]:
 
     Raises:
         TypeError: An option takes no dictionary, or a value of ``arg`` is of a type that expressions do not have.
-        ValueError: A value of ``arg`` has no literal in expressions, or a word of a list contains a comma.
+        ValueError: A value of ``arg`` has no literal in expressions, a key is not a name, or a word of a list contains a comma.
     """
     words: list[str] = []
     for name, value in options.items():
@@ -320,6 +323,9 @@ def _texts(option: str, value: Any) -> list[str]:
             expected = "text or a pyarrow.Schema" if option == "schema" else "no dictionary"
             raise TypeError(f"{option}: expected {expected}, found {type(value).__name__}")
         text = literal if option == "arg" else _file_name
+        for key in value:
+            if not isinstance(key, str) or "=" in key:
+                raise ValueError(f"{option}: expected a name, found {key!r}")
         return [f"{key}={_named(option, key, each, text)}" for key, each in value.items()]
     if isinstance(value, (list, tuple)):
         texts = [_text(each) for each in value]

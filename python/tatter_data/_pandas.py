@@ -7,6 +7,8 @@ from typing import Any
 import pandas
 import pyarrow as pa
 
+from ._tensors import remedy
+
 
 def to_pandas(table: pa.Table) -> Any:
     """Like `pyarrow.Table.to_pandas`, except that a column of integers with nulls gets a nullable dtype, and one with such
@@ -14,8 +16,14 @@ def to_pandas(table: pa.Table) -> Any:
 
     >>> to_pandas(pa.table({"x": [2**53 + 1, None], "y": [1, 2]})).dtypes.tolist()
     [Int64Dtype(), dtype('int64')]
+
+    Raises:
+        TypeError: pandas has no type for a field, such as a union.
     """
-    frame = table.to_pandas()
+    try:
+        frame = table.to_pandas()
+    except (pa.ArrowException, ValueError) as error:
+        raise _unsupported(table) or error from None
     index = (table.schema.pandas_metadata or {}).get("index_columns", [])
     columns = [column for name, column in zip(table.column_names, table.columns) if name not in index]
     for place, column in enumerate(columns):
@@ -27,6 +35,16 @@ def to_pandas(table: pa.Table) -> Any:
         else:
             frame.isetitem(place, pandas.arrays.ArrowExtensionArray(column))
     return frame
+
+
+def _unsupported(table: pa.Table) -> TypeError | None:
+    """The error for the first field that pandas cannot represent by itself."""
+    for field, column in zip(table.schema, table.columns):
+        try:
+            column.to_pandas()
+        except (pa.ArrowException, ValueError) as error:
+            return TypeError(f"pandas has no type for the field {field.name}: {error}; {remedy((field.name,), field.type)}")
+    return None
 
 
 def _has_null_integers(array: pa.Array) -> bool:

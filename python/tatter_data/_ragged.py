@@ -42,7 +42,7 @@ class Ragged:
         except TypeError:
             raise TypeError(f"a row must be an integer or a slice, found {type(row).__name__}; to select several rows: [x[row] for row in rows]") from None
         if not -len(self) <= row < len(self):
-            raise IndexError(row)
+            raise IndexError(f"row {row} of a tensor of {len(self)} rows")
         row %= len(self)
         rows = self._rows(row, row + 1)
         return Ragged(rows.values, rows.row_splits[1:]) if rows.row_splits[1:] else rows.values

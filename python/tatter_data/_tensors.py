@@ -281,7 +281,11 @@ def _filling(kind: pa.DataType) -> str | None:
         return "0"
     if is_text(kind) and not types.is_fixed_size_binary(kind):
         return '""'
-    return None
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return "1970-01-01"
+    if types.is_time(kind):
+        return "00:00:00"
+    return "PT0S" if types.is_duration(kind) else None
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -313,7 +317,13 @@ def remedy(names: tuple[str, ...], kind: pa.DataType) -> str:
     """Advice on converting records with a field that has no dtype to tensors."""
     if pa.types.is_union(kind):
         return f"leave it out in the chain: {dropping(names)}"
-    to = "int64" if pa.types.is_temporal(kind) and not pa.types.is_interval(kind) else "string"
+    inner = kind
+    while pa.types.is_list(inner) or pa.types.is_large_list(inner) or is_list_view(inner) or pa.types.is_fixed_size_list(inner):
+        inner = inner.value_type
+    if pa.types.is_fixed_size_binary(inner):
+        to = "bytes"
+    else:
+        to = "int64" if pa.types.is_temporal(inner) and not pa.types.is_interval(inner) else "string"
     path = quoted(names)
     return f"cast it in the chain: cast {_word(f'{path}={to}')}, or leave it out: {dropping(names)}"
 

@@ -245,3 +245,21 @@ def test_a_notice_names_the_line_of_the_caller(tmp_path):
         with pytest.warns(td.TatterNotice, match="skipped") as caught:
             read()
         assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_paths_have_an_order_and_are_names():
+    with pytest.raises(TypeError, match="a set of names has no order"):
+        td.read({"a.jsonl", "b.jsonl"})
+    with pytest.raises(TypeError, match=r"pipe\(data, chain\) takes data in memory"):
+        td.read(pa.table({"a.jsonl": [1]}).to_pandas())
+
+
+def test_names_of_constants_are_names():
+    with pytest.raises(ValueError, match="arg: expected a name, found 'k='"):
+        td.pipe({"x": [1]}, "map 'y = k'", arg={"k=": 1}).to_arrow()
+
+
+def test_a_failure_hides_the_end_of_the_stream():
+    with pytest.raises(td.TatterError) as caught:
+        td.read("missing.jsonl").to_arrow()
+    assert caught.value.__suppress_context__

@@ -1,6 +1,8 @@
 """Tensors of NumPy, TensorFlow, PyTorch and Awkward have the values of the records."""
 
 import datetime
+import decimal
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -194,6 +196,29 @@ def test_awkward_names_the_field_of_a_type_without_equivalent():
     with pytest.raises(TypeError, match="Awkward has no type for the field x: decimal128.*cast 'x=string'"):
         records.to_awkward()
     assert records.then("cast 'x=string'").to_awkward()["x"].to_list() == ["1.00"]
+    inside = td.pipe(pa.table({"s": pa.array([[{"n": 1, "x": decimal.Decimal("1.5")}]])}))
+    with pytest.raises(TypeError, match="field s.x: decimal128.*cast 's.x=string'"):
+        inside.to_awkward()
+    assert inside.then("cast 's.x=string'").to_awkward()["s"].to_list() == [[{"n": 1, "x": "1.5"}]]
+
+
+def test_pandas_names_the_field_of_a_type_without_equivalent():
+    pytest.importorskip("pandas")
+    for array in (pa.array([[b"abcd"]], pa.list_(pa.binary(4))), pa.array([1], pa.time64("ns"))):
+        records = td.pipe(pa.table({"y": [1], "x": array}))
+        with pytest.raises(TypeError, match="pandas has no type for the field x: .*cast 'x=") as caught:
+            records.to_pandas()
+        advice = re.search("chain: (.*), or leave", str(caught.value))
+        assert len(records.then(advice[1]).to_pandas()) == 1
+
+
+def test_null_times_can_be_filled():
+    for kind in (pa.date32(), pa.timestamp("us"), pa.timestamp("ms", "UTC"), pa.duration("s"), pa.time32("s"), pa.time64("us")):
+        records = td.pipe(pa.table({"x": pa.array([1, None], kind)}))
+        with pytest.raises(ValueError, match="fill them: (fill-null .*), or leave") as caught:
+            records.to_numpy()
+        advice = re.search("fill them: (.*), or leave", str(caught.value))
+        assert len(records.then(advice[1]).to_numpy()["x"]) == 2
 
 
 def test_categories_of_views_are_strings():
