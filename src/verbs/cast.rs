@@ -144,6 +144,7 @@ fn cast_type(path: &FieldPath, ty: &Type, to: &DType) -> Result<Type> {
     let known = match from {
         DType::Null => true,
         DType::Json => *to == DType::String,
+        DType::Arrow(ty) if *to == DType::Bytes => matches!(**ty, DataType::FixedSizeBinary(_)),
         DType::Arrow(ty) if *to == DType::String => text::has_text(ty) && !matches!(**ty, DataType::FixedSizeBinary(_)),
         DType::Arrow(ty) if ty.is_decimal() => to.is_float(),
         from => (from.is_tensor() || from.time().is_some()) && expr::can_cast(from, to),
@@ -204,6 +205,9 @@ fn cast_below(tensor: &Tensor, to: &DType) -> Result<Tensor> {
 fn cast_plain(array: &ArrayRef, to: &DType) -> Result<ArrayRef> {
     if *to == DType::String && !matches!(array.data_type(), DataType::LargeUtf8 | DataType::LargeBinary) {
         return Ok(Arc::new(text::to_text(array)?));
+    }
+    if let (DataType::FixedSizeBinary(_), DType::Bytes) = (array.data_type(), to) {
+        return arrow_cast::cast(array, &to.arrow()).map_err(|e| Error::data(e.to_string()));
     }
     if array.data_type().is_decimal() {
         let wide = arrow_cast::cast(array, &DType::Float64.arrow()).map_err(|e| Error::data(e.to_string()))?;
