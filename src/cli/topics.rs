@@ -27,7 +27,7 @@ const OPERATORS: &[(&[&str], &str)] = &[
     (&["**"], "power"),
     (&["-x", "+x", "~x"], "sign; logical NOT of a bool, bitwise NOT of an integer"),
     (&["*", "/", "//", "%", "@"], "// rounds down; % is the remainder; @ is the matrix product"),
-    (&["+", "-"], "sum and difference; + joins strings, not lists"),
+    (&["+", "-"], "sum and difference; + joins strings, and lists as in Python"),
     (&["<<", ">>"], "shift left, shift right"),
     (&["&"], "bitwise or logical AND"),
     (&["^"], "bitwise or logical XOR"),
@@ -40,8 +40,9 @@ const OPERATORS: &[(&[&str], &str)] = &[
 
 const OPERATOR_NOTES: &str = "\
 `&`, `^` and `|` are logical for bools and bitwise for integers. They bind more tightly than comparisons: write x > 1 and x < 4, or \
-(x > 1) & (x < 4). `+` adds lists item by item; to join lists, use concat([[1], x, [2]], 0). Arithmetic on integers wraps around at the limits of their dtype, \
-as in TensorFlow. A 64-bit integer and a float are compared exactly, without rounding the integer.
+(x > 1) & (x < 4). Between lists in brackets and shapes, `+` and `*` mean the same as in Python: [1] + [2] is [1, 2], and [0] * 3 is \
+[0, 0, 0]. Next to a tensor, a list is a tensor; to join tensors, use concat([[1], x, [2]], 0). Arithmetic on integers wraps around at the \
+limits of their dtype, as in TensorFlow. A 64-bit integer and a float are compared exactly, without rounding the integer.
 ";
 
 const TIMES: &str = "\

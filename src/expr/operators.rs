@@ -74,12 +74,8 @@ impl Binder<'_> {
             let error = ExprError::at(expr.span.clone(), "strings are not formatted with %");
             return Err(error.help("join strings with +; to convert a number to a string: strings.as_string(x)"));
         }
-        if let (OperandKind::List(x), OperandKind::List(y), Binary::Add) = (&a.kind, &b.kind, op) {
-            // As in Python, lists of literals are concatenated, but only where a list is expected; as tensors they are
-            // added.
-            if !a.is_literal() || !b.is_literal() {
-                return Ok(OperandKind::List(x.iter().chain(y).cloned().collect()));
-            }
+        if let Some(items) = python_list(op, &a, &b).map_err(|e| e.or_at(expr.span.clone()))? {
+            return Ok(items);
         }
         // As in TensorFlow, where only the operator multiplies bools.
         let is_dense_bool = |operand: &Operand| {
@@ -229,4 +225,38 @@ impl Binder<'_> {
         let kind = NodeKind::Logic { and, left: Box::new(left), right: Box::new(right) };
         Ok(OperandKind::Tensor(fold(Node { ty, span: expr.span.clone(), kind })?))
     }
+}
+
+/// `+` and `*` of Python's lists and tuples, which concatenate and repeat them, and `+` of TensorFlow's shapes. Next to a
+/// tensor, a list is a tensor.
+///
+/// # Errors
+/// The list has too many items.
+fn python_list(op: Binary, a: &Operand, b: &Operand) -> ExprResult<Option<OperandKind>> {
+    const MOST: usize = 1 << 16;
+    let items = |operand: &Operand| match &operand.kind {
+        OperandKind::List(items) | OperandKind::Tuple(items) | OperandKind::Shape(items) => Some(items.clone()),
+        _ => None,
+    };
+    let same_kind = |items: Vec<Operand>, like: &Operand| match like.kind {
+        OperandKind::Shape(_) => OperandKind::Shape(items),
+        OperandKind::Tuple(_) => OperandKind::Tuple(items),
+        _ => OperandKind::List(items),
+    };
+    Ok(match (op, items(a), items(b), &a.kind, &b.kind) {
+        (Binary::Add, Some(x), Some(y), ..) => {
+            let shape = [b].into_iter().find(|b| matches!(b.kind, OperandKind::Shape(_)));
+            Some(same_kind([x, y].concat(), shape.unwrap_or(a)))
+        }
+        (Binary::Multiply, Some(x), None, _, OperandKind::Literal(Literal::Int(n)))
+        | (Binary::Multiply, None, Some(x), OperandKind::Literal(Literal::Int(n)), _) => {
+            let times = usize::try_from((*n).max(0)).unwrap_or(usize::MAX);
+            if x.len().saturating_mul(times) > MOST {
+                return Err(ExprError::new(format!("the list would have more than {MOST} items"))
+                    .help("as in Python, * repeats a list; to multiply its items: constant([...]) * n"));
+            }
+            Some(same_kind(vec![x; times].concat(), if items(a).is_some() { a } else { b }))
+        }
+        _ => None,
+    })
 }

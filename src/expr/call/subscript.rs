@@ -63,7 +63,8 @@ pub fn subscript(of: &Operand, keys: &[Operand], text: &Arc<str>, span: &Span) -
         && (!of.is_literal()
             || items.is_empty()
             || matches!(of.kind, OperandKind::Shape(_))
-            || (matches!(of.kind, OperandKind::Tuple(_)) && keys.len() == 1))
+            || (matches!(of.kind, OperandKind::Tuple(_)) && keys.len() == 1)
+            || matches!(keys, [key] if is_known(key)))
     {
         return element(of, &items, keys);
     }
@@ -259,6 +260,14 @@ fn field_name(key: &Operand) -> Option<String> {
     match &key.kind {
         OperandKind::Literal(Literal::String(name)) => Some(name.clone()),
         _ => None,
+    }
+}
+
+/// Whether a key is an integer or a slice known before the first record.
+fn is_known(key: &Operand) -> bool {
+    match &key.kind {
+        OperandKind::Slice(parts) => parts.iter().flatten().all(|part| static_int(part).is_some()),
+        _ => static_int(key).is_some(),
     }
 }
 

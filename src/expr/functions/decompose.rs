@@ -90,7 +90,7 @@ pub static FUNCTIONS: &[Function] = &[
         let item = c.operand(0)?;
         let items = match &item.kind {
             OperandKind::Dict(entries, _) => Some(entries.len()),
-            _ => item.elements().filter(|_| !item.is_literal()).map(|items| items.len()),
+            _ => item.elements().map(|items| items.len()),
         };
         match items {
             Some(n) => Ok(OperandKind::Literal(Literal::Int(n as i128))),
