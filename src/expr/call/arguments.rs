@@ -4,6 +4,7 @@ use super::binding::{Arg, Call};
 use super::coerce::{as_node, as_they_are, cast_node, common, index_node, moved_node, not_null, present, strict, strict_node};
 use super::known::{constant_values, dtype_named, dtype_near, positive_axis, static_int, static_ints, static_text};
 use crate::expr::error::{ExprError, ExprResult, conversion, float_of, text_at};
+use crate::expr::eval::NodeKind;
 use crate::expr::operand::{FunctionValue, Operand, OperandKind, describe};
 use crate::expr::types::promote;
 use crate::printable::counted_axes;
@@ -20,6 +21,17 @@ impl Call {
                 ExprError::at(item.span.clone(), format!("{}: {} must be {expected}, not {}", self.name, self.param(i), item.describe()))
             }
             None => self.error(format!("{}: {} must be {expected}", self.name, self.param(i))),
+        }
+    }
+
+    /// The error for an argument that is not of the kind expected, or else not known before the first record.
+    fn not_known(&self, i: usize, expected: &str) -> ExprError {
+        match self.given(i).map(|item| (&item.kind, &item.span)) {
+            Some((OperandKind::Tensor(node), span)) if !matches!(node.kind, NodeKind::Constant(_)) => {
+                let name = format!("{}: {} must be {expected}", self.name, self.param(i));
+                ExprError::at(span.clone(), format!("{name} known before the first record is processed, not a value of the record"))
+            }
+            _ => self.wrong(i, expected),
         }
     }
 
@@ -222,7 +234,7 @@ impl Call {
     /// # Errors
     /// The argument is not such an integer.
     pub fn int(&self, i: usize) -> ExprResult<i64> {
-        static_int(self.operand(i)?).ok_or_else(|| self.wrong(i, "an integer known before the first record is processed"))
+        static_int(self.operand(i)?).ok_or_else(|| self.not_known(i, "an integer"))
     }
 
     /// Argument `i` as an integer; `None` if it was not given.
@@ -268,8 +280,7 @@ impl Call {
     }
 
     fn no_text(&self, i: usize) -> ExprError {
-        let tensor = self.given(i).is_some_and(|item| item.node().is_some());
-        self.wrong(i, if tensor { "a string known before the first record is processed" } else { "a string" })
+        self.not_known(i, "a string")
     }
 
     /// Argument `i` as one or more integers known before the first record.
@@ -280,9 +291,7 @@ impl Call {
         let Some(item) = self.given(i) else {
             return Ok(None);
         };
-        static_ints(item)
-            .map(Some)
-            .ok_or_else(|| self.wrong(i, "an integer or a list of integers, known before the first record is processed"))
+        static_ints(item).map(Some).ok_or_else(|| self.not_known(i, "an integer or a list of integers"))
     }
 
     /// Argument `i` as a shape: a list of sizes, with `None` for unknown ones.
@@ -299,9 +308,9 @@ impl Call {
                 .map(|size| if size.is_none() { Some(None) } else { static_int(size).map(Some) })
                 .collect::<Option<Vec<_>>>()
                 .map(Some)
-                .ok_or_else(|| self.wrong(i, "a list of sizes, known before the first record is processed"));
+                .ok_or_else(|| self.wrong(i, "a list of sizes known before the first record is processed"));
         }
-        static_ints(item).map(|sizes| Some(sizes.into_iter().map(Some).collect())).ok_or_else(|| self.wrong(i, "a list of sizes"))
+        static_ints(item).map(|sizes| Some(sizes.into_iter().map(Some).collect())).ok_or_else(|| self.not_known(i, "a list of sizes"))
     }
 
     /// Argument `i` as a function: a lambda, or the name of a function.

@@ -14,7 +14,7 @@ pub static FUNCTIONS: &[Function] = &[
     formula!(
         ["norm", "linalg.norm"],
         "tensor|x, ord=\"euclidean\", axis=None, keepdims|keep_dims=False",
-        "The norm of all values, or along an axis: Euclidean (2), sum of magnitudes (1), largest magnitude (math.inf), or any p above 0. With two axes, the matrix norm.",
+        "The norm of all values, or along an axis: Euclidean (2), sum of magnitudes (1), largest magnitude (math.inf), or any p above 0. With two axes, the matrix norm, where ord is \"fro\", 1 or math.inf.",
         [("norm([3.0, 4.0])", "5.0"), ("norm([[3.0, 4.0], [0.0, 1.0]], axis=1, ord=1)", "[7.0, 1.0]")],
         norm
     ),
