@@ -145,12 +145,13 @@ npz, npy, safetensors: all records are stacked, with the record axis first.
   ragged field        x/values, x/row_splits_0 (records), x/row_splits_1, ..
   string field        like a ragged field: x/values holds the bytes (uint8), with one additional row_splits array
   sparse field        x/indices, x/values, x/dense_shape; also x/dense_shapes, one per record, if they may differ
+  times, durations    datetime64 and timedelta64, in which null is NaT; not in safetensors
   inside structures   by path: docs.tokens/values
 With one file per record (`-o 'batch-#####.npz'`), each file contains the arrays of one record, without the record axis: axis 0 of a \
 batch is the first axis of the array, and rows of equal size are dense. npz and safetensors files of both layouts are read back as the records that were written. \
 In arrays written by other programs, axis 0 is the record axis; if --schema declares all axes of an array, including axis 0, the whole \
 file is read as one record. An npy file is one array without a name: its rows are records with one field, `value`. `tatter schema --as \
-numpy` prints the code that loads a file of all records. Arrays cannot store nulls, and cannot be written to standard output.
+numpy` prints the code that loads a file of all records. Arrays cannot store other nulls, and cannot be written to standard output.
 ";
 
 pub const SUFFIXES: &str = "\

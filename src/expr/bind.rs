@@ -6,7 +6,7 @@ use super::columns::Columns;
 use super::error::{CAST, ExprError, ExprResult, text_at};
 use super::template::Arguments;
 use super::eval::{Node, NodeKind};
-use super::fields::{field_of, unknown_in};
+use super::fields::{Place, field_of, unknown_in};
 use super::frames::{COLUMN_MODULES, FRAMES, without_frames};
 use super::functions;
 use super::operand::{FunctionValue, LAMBDA, Operand, OperandKind, literal_of, result};
@@ -249,6 +249,19 @@ impl Binder<'_> {
         }
     }
 
+    /// The field `a.b.c`, or `a`, if there is one and its first name does not refer to another value.
+    fn place(&self, expr: &Expr) -> Option<Place<'_>> {
+        match &expr.kind {
+            ExprKind::Name { name, quoted } => {
+                let (ty, slot) = self.scope.find(name).filter(|_| *quoted || self.scope.value(name).is_none())?;
+                let kind = NodeKind::Slot { slot, name: name_text(name).into(), storage: self.scope.storage(slot) };
+                Some(Place::new(ty, expr.span.clone(), kind))
+            }
+            ExprKind::Attribute { of, name } => self.place(of)?.field(name, expr.span.clone()),
+            _ => None,
+        }
+    }
+
     fn unknown(&self, name: &str, span: &Span) -> ExprError {
         let error = ExprError::at(span.clone(), format!("unknown field `{name}`")).because(Reason::UnknownField(name.to_owned()));
         match name {
@@ -340,6 +353,9 @@ impl Binder<'_> {
                 }
                 _ => {}
             }
+        }
+        if let Some(place) = self.place(expr) {
+            return Ok(OperandKind::Tensor(place.into_node()));
         }
         let item = self.bind(of)?;
         if let Some(value) = item.entry(&Literal::String(name.to_owned())) {

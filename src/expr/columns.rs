@@ -25,6 +25,12 @@ impl Columns {
         Some((field, *slot))
     }
 
+    /// The field of that name, to be changed, and its slot.
+    pub fn find_mut(&mut self, name: &str) -> Option<(&mut Field, &mut usize)> {
+        let (field, slot) = self.columns.get_mut(*self.positions.get(name)?)?.as_mut()?;
+        Some((field, slot))
+    }
+
     /// Replaces the field of the same name, or appends the field.
     pub fn put(&mut self, field: Field, slot: usize) {
         match self.positions.get(&field.name) {

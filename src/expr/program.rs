@@ -4,8 +4,8 @@ use super::bind::{Binder, Scope};
 use super::call::{NULLS, Written, as_node, field_of_value, shape_vector, subscript};
 use super::constants;
 use super::error::{ExprError, ExprResult};
-use super::eval::{CallNode, Frame, Node, NodeKind, UNNAMED, Value};
-use super::fields::{FieldIndex, type_with_field, unknown_in, with_field};
+use super::eval::{CallNode, Frame, Node, NodeKind, UNNAMED, Value, slots_of};
+use super::fields::{FieldIndex, put_field, unknown_in, with_field};
 use super::frames::without_frames;
 use super::functions;
 use super::kernels::random::keys;
@@ -22,6 +22,7 @@ use crate::schema::facts::Storage;
 use crate::schema::{Element, Field, Literal, Schema, Size, Type};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::UInt64Array;
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -29,6 +30,8 @@ use std::sync::Arc;
 /// Assignments bound to a schema.
 pub struct Program {
     instructions: Vec<Instruction>,
+    /// The slots that are not used after each of the instructions.
+    last_used: Vec<Vec<usize>>,
     /// The columns of the result: the source slot of each.
     columns: Vec<usize>,
     schema: Arc<Schema>,
@@ -100,7 +103,8 @@ impl Program {
         });
         let grows = broadcasts || statements.iter().any(|statement| names_growing(&statement.value));
         let schema = Arc::new(Schema::new(fields));
-        Ok(Program { instructions: binding.instructions, columns, schema, nslots: binding.nslots, seed, grows })
+        let last_used = last_used(&binding.instructions, &columns, binding.nslots);
+        Ok(Program { instructions: binding.instructions, last_used, columns, schema, nslots: binding.nslots, seed, grows })
     }
 
     /// Whether results may take many times the memory of the chunk.
@@ -131,12 +135,12 @@ impl Program {
     }
 
     fn evaluated(&self, chunk: Chunk, most_nbytes: Option<Rc<Cell<usize>>>) -> Result<Chunk> {
-        let nrows = chunk.nrows;
-        let mut slots: Vec<Option<Value>> = chunk.columns.iter().cloned().map(|c| Some(Value::column(c))).collect();
-        slots.resize(self.nslots, None);
         let keys = self.seed.map(|seed| record_keys(&chunk, seed)).transpose()?;
+        let Chunk { nrows, columns, origin } = chunk;
+        let mut slots: Vec<Option<Value>> = columns.into_iter().map(|c| Some(Value::column(c))).collect();
+        slots.resize(self.nslots, None);
         let mut frame = Frame { nrows, slots, keys, params: Vec::new(), most_nbytes };
-        for instruction in &self.instructions {
+        for (instruction, last_used) in self.instructions.iter().zip(&self.last_used) {
             match instruction {
                 Instruction::Set { node, slot } => frame.slots[*slot] = Some(node.eval(&frame)?),
                 Instruction::Unpack { call, slots } => {
@@ -145,15 +149,18 @@ impl Program {
                     }
                 }
                 Instruction::Update { outer, path, value, slot } => {
-                    let find =
-                        |slot: usize| frame.slots.get(slot).cloned().flatten().ok_or_else(|| Error::internal("a name without a value"));
-                    let structure = find(*outer)?;
-                    let value = value.map(&find).transpose()?;
-                    let tensor = structure.full(nrows)?;
-                    let value = value.map(|v| v.full(nrows).map(std::borrow::Cow::into_owned)).transpose()?;
-                    frame.slots[*slot] = Some(Value::column(with_field(&tensor, path, value.as_ref())?));
+                    let missing = || Error::internal("a name without a value");
+                    let value = value.map(|slot| frame.slots[slot].as_ref().ok_or_else(missing)?.full(nrows)).transpose()?;
+                    let value = value.map(Cow::into_owned);
+                    // A structure that is not used later is changed in place: copying its fields for each of many updates
+                    // would take quadratic time and memory.
+                    let structure = if last_used.contains(outer) { frame.slots[*outer].take() } else { frame.slots[*outer].clone() };
+                    let structure = structure.ok_or_else(missing)?;
+                    let tensor = if structure.constant { structure.full(nrows)?.into_owned() } else { structure.tensor };
+                    frame.slots[*slot] = Some(Value::column(with_field(tensor, path, value.as_ref())?));
                 }
             }
+            last_used.iter().for_each(|slot| frame.slots[*slot] = None);
         }
         let columns = self
             .columns
@@ -164,7 +171,7 @@ impl Program {
                 conform(value.full(nrows)?.into_owned(), &field.ty)
             })
             .collect::<Result<_>>()?;
-        Chunk::try_new(nrows, columns, chunk.origin)
+        Chunk::try_new(nrows, columns, origin)
     }
 }
 
@@ -458,17 +465,38 @@ impl Binding {
     }
 
     fn update(&mut self, target: &Target, outer: &str, inner: &[String], value: Option<(usize, Type)>) -> ExprResult<()> {
-        let Some((structure, outer_slot)) = self.scope.columns.find(outer) else {
+        let field = value.as_ref().map(|(slot, ty)| Field { storage: self.scope.storage(*slot), ..Field::new("", ty.clone()) });
+        let slot = self.new_slot();
+        let Some((structure, own_slot)) = self.scope.columns.find_mut(outer) else {
             return Err(unknown_in(&self.scope.columns.fields(), outer, "").or_at(target.span.clone()));
         };
-        let mut path = Vec::new();
-        let field = value.as_ref().map(|(slot, ty)| Field { storage: self.scope.storage(*slot), ..Field::new("", ty.clone()) });
-        let ty = type_with_field(&structure.ty, &[], outer, inner, field.as_ref(), &mut path).map_err(|e| e.or_at(target.span.clone()))?;
-        let slot = self.new_slot();
+        let (mut path, outer_slot) = (Vec::new(), std::mem::replace(own_slot, slot));
+        // The type is not copied, either.
+        let mut ty = std::mem::replace(&mut structure.ty, Type::NULL);
+        put_field(&mut ty, &[], outer, inner, field.as_ref(), &mut path).map_err(|e| e.or_at(target.span.clone()))?;
+        *structure = Field::new(outer, ty);
+        self.scope.values.retain(|(n, _)| n != outer);
         self.instructions.push(Instruction::Update { outer: outer_slot, path, value: value.map(|(slot, _)| slot), slot });
-        self.put(outer, slot, ty);
         Ok(())
     }
+}
+
+/// For each instruction, the slots that are used by it or before it but neither later nor for the columns of the result.
+fn last_used(instructions: &[Instruction], columns: &[usize], nslots: usize) -> Vec<Vec<usize>> {
+    let mut is_used = vec![false; nslots];
+    columns.iter().for_each(|slot| is_used[*slot] = true);
+    let last_used = instructions.iter().rev().map(|instruction| {
+        let mut slots = match instruction {
+            Instruction::Set { node, slot } => slots_of(std::slice::from_ref(node)).into_iter().chain([*slot]).collect(),
+            Instruction::Unpack { call, slots } => slots_of(&call.args).into_iter().chain(slots.iter().copied()).collect(),
+            Instruction::Update { outer, value, slot, .. } => [*outer, *slot].into_iter().chain(*value).collect::<Vec<_>>(),
+        };
+        slots.retain(|slot| !std::mem::replace(&mut is_used[*slot], true));
+        slots
+    });
+    let mut last_used: Vec<Vec<usize>> = last_used.collect();
+    last_used.reverse();
+    last_used
 }
 
 /// Whether a dictionary is among the items.

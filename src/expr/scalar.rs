@@ -3,7 +3,7 @@
 use super::bind::{Binder, Scope};
 use super::constants;
 use super::error::{ExprError, ExprResult, compare};
-use super::eval::{Frame, Node, Value, slots_of};
+use super::eval::{Frame, Node, NodeKind, Value, slots_of};
 use super::frames::without;
 use super::names::{in_backquotes, names_used, quoted_field};
 use super::parts::{after, below_limit, is_too_large, most_nbytes, names_growing};
@@ -208,6 +208,12 @@ impl ScalarExpr {
     }
 
     fn evaluated(&self, chunk: &Chunk, most_nbytes: Option<Rc<Cell<usize>>>) -> Result<Tensor> {
+        // For one of thousands of keys, a frame of thousands of slots would cost more than the key.
+        if let NodeKind::Slot { slot, .. } = &self.node.kind
+            && let Some(column) = chunk.columns.get(*slot)
+        {
+            return Ok(column.clone());
+        }
         let mut slots = vec![None; self.nslots];
         for slot in &self.slots {
             slots[*slot] = chunk.columns.get(*slot).cloned().map(Value::column);

@@ -18,13 +18,14 @@
 //! tokens: int32[?, ?]      tokens                      [256, 509]
 //! grid: int64[?, (?)]      grid/values, grid/row_splits_0
 //! ```
-//! A string is stored as an innermost axis of bytes. Fields of structures are named by their paths.
+//! A string is stored as an innermost axis of bytes, a timestamp as datetime64, and a duration as timedelta64. Fields of structures are named by their paths.
 
 use super::leaves::Leaf;
 use super::notation::{declaration, schema_option};
 use super::{DType, Dim, Size, Type};
 use crate::error::{Error, Result};
 use crate::printable::shell_word;
+use arrow_schema::DataType;
 
 /// The meaning of the first axis of the arrays of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,10 +58,19 @@ pub enum ArrayForm {
 pub enum Contents {
     /// Numbers and bools, in their dtype.
     Numbers,
+    /// Times and durations, as int64 counts of a unit; a null is NaT.
+    Times,
     /// UTF-8 in uint8: the last row splits delimit the strings.
     Text,
     /// The same for bytes.
     Bytes,
+}
+
+impl Contents {
+    /// Whether the values are texts or bytes, with row splits of their own.
+    pub fn is_text(self) -> bool {
+        matches!(self, Contents::Text | Contents::Bytes)
+    }
 }
 
 /// How a leaf is stored.
@@ -93,9 +103,18 @@ pub fn stored(leaf: &Leaf, stacking: Stacking) -> Result<Stored> {
             };
             return refused("has no value in any record, so the dtype of its array is unknown".to_owned(), help);
         }
-        Some(dtype @ DType::Arrow(_)) => {
-            return refused(format!("NumPy has no {dtype}"), format!("leave it out: drop {}", shell_word(&path.to_string())));
-        }
+        Some(dtype @ DType::Arrow(foreign)) => match foreign.as_ref() {
+            DataType::Timestamp(_, None) | DataType::Date32 | DataType::Duration(_) => Contents::Times,
+            DataType::Timestamp(unit, Some(_)) => {
+                let own = DType::Arrow(Box::new(DataType::Timestamp(*unit, None)));
+                let cast = shell_word(&format!("{path}={own}"));
+                return refused(
+                    format!("NumPy has no {dtype}: its times have no zone"),
+                    format!("convert it to UTC without a zone: cast {cast}"),
+                );
+            }
+            _ => return refused(format!("NumPy has no {dtype}"), format!("leave it out: drop {}", shell_word(&path.to_string()))),
+        },
         Some(DType::String | DType::Json) => Contents::Text,
         Some(DType::Bytes) => Contents::Bytes,
         Some(_) => Contents::Numbers,
@@ -109,7 +128,7 @@ pub fn stored(leaf: &Leaf, stacking: Stacking) -> Result<Stored> {
             .chain(leaf.dims.iter().map(|d| if d.size == Size::Uniform { Dim { size: Size::Ragged, ..d.clone() } } else { d.clone() }))
             .collect(),
     };
-    let text = contents != Contents::Numbers;
+    let text = contents.is_text();
     if text && axes.is_empty() {
         // The string of a single record is one row of bytes.
         axes.push(Dim::known(1));
@@ -122,7 +141,8 @@ fn sparse(leaf: &Leaf, stacking: Stacking, contents: Contents) -> Result<Stored>
     let (path, own) = (&leaf.path, leaf.field.ty.rank());
     let help = format!("make it ragged: from-sparse -f {path}");
     if contents != Contents::Numbers {
-        return Err(Error::usage("sparse strings cannot be stored as arrays").in_field(path).help(help));
+        let what = if contents == Contents::Times { "times" } else { "strings" };
+        return Err(Error::usage(format!("sparse {what} cannot be stored as arrays")).in_field(path).help(help));
     }
     if leaf.dims.len() > own {
         return Err(Error::usage("sparse tensors in a list of structures cannot be stored as arrays").in_field(path).help(help));

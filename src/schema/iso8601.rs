@@ -9,7 +9,7 @@ const YEARS: std::ops::RangeInclusive<i64> = -262_142..=262_141;
 
 /// Days since 1970-01-01 of a date in the proleptic Gregorian calendar. Source of the algorithm: "chrono-Compatible
 /// Low-Level Date Algorithms", `days_from_civil`.
-fn days_from_date(year: i128, month: u32, day: u32) -> i128 {
+pub fn days_from_date(year: i128, month: u32, day: u32) -> i128 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
     let year_of_era = year.rem_euclid(400);

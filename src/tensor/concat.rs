@@ -58,7 +58,7 @@ impl Tensor {
                 Ok(Tensor::Struct(Struct {
                     nrows: structs.iter().map(|s| s.nrows).sum(),
                     validity: concat_validities(&validities),
-                    fields,
+                    fields: Arc::new(fields),
                 }))
             }
             Tensor::Sparse(s) => {

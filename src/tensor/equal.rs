@@ -57,7 +57,7 @@ impl Tensor {
                 if equal == end - start { nrows } else { row_of(&x.partition, start + equal) }
             }
             (Tensor::Struct(x), Tensor::Struct(y)) if x.fields.len() == y.fields.len() => {
-                x.fields.iter().zip(&y.fields).map(|(f, g)| f.equal_rows(g)).min().unwrap_or(self.nrows())
+                x.fields.iter().zip(y.fields.iter()).map(|(f, g)| f.equal_rows(g)).min().unwrap_or(self.nrows())
             }
             _ => 0,
         }
@@ -103,7 +103,7 @@ impl Tensor {
                 same_length && pairs(&x.partition, a, &y.partition, b).all(|(i, j)| x.values.matches(i, &y.values, j, are_equal))
             }
             (Tensor::Struct(x), Tensor::Struct(y)) => {
-                x.fields.len() == y.fields.len() && x.fields.iter().zip(&y.fields).all(|(f, g)| f.matches(a, g, b, are_equal))
+                x.fields.len() == y.fields.len() && x.fields.iter().zip(y.fields.iter()).all(|(f, g)| f.matches(a, g, b, are_equal))
             }
             (Tensor::Sparse(x), Tensor::Sparse(y)) => {
                 x.shape_of(a) == y.shape_of(b)

@@ -47,7 +47,7 @@ impl Tensor {
             Tensor::Struct(s) => Tensor::Struct(Struct {
                 nrows: rows.len(),
                 validity: gather_validity(s.validity.as_ref(), rows),
-                fields: s.fields.iter().map(|f| f.gather(rows)).collect::<Result<_>>()?,
+                fields: Arc::new(s.fields.iter().map(|f| f.gather(rows)).collect::<Result<_>>()?),
             }),
             Tensor::Sparse(s) => {
                 let numbers = value_numbers(s.entries(), rows)?;

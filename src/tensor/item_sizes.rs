@@ -178,7 +178,8 @@ impl Tensor {
                 Tensor::List(List { partition, validity, values: Arc::new(values) })
             }
             Tensor::Struct(mut structure) => {
-                structure.fields = structure.fields.into_iter().map(Tensor::without_item_sizes).collect();
+                let fields = Arc::unwrap_or_clone(structure.fields);
+                structure.fields = Arc::new(fields.into_iter().map(Tensor::without_item_sizes).collect());
                 Tensor::Struct(structure)
             }
             other => other,

@@ -79,6 +79,7 @@ use crate::schema::{DType, Element, Size, Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::NullBuffer;
 use shared::{drop_if_full, empty_nbytes, leaf_nbytes};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// The values of one field in `nrows` rows.
@@ -107,7 +108,8 @@ pub struct List {
 pub struct Struct {
     nrows: usize,
     validity: Option<NullBuffer>,
-    fields: Vec<Tensor>,
+    /// Shared, so that a copy of a structure of many fields costs no more than that of one field.
+    fields: Arc<Vec<Tensor>>,
 }
 
 impl List {
@@ -162,7 +164,7 @@ impl Struct {
             return Err(Error::data(format!("a field has {} rows in {nrows} structures", field.nrows())));
         }
         check_validity(validity.as_ref(), nrows)?;
-        Ok(Struct { nrows, validity: drop_if_full(validity), fields })
+        Ok(Struct { nrows, validity: drop_if_full(validity), fields: Arc::new(fields) })
     }
 
     /// Which structures are not null; `None` if none is null.
@@ -187,9 +189,49 @@ impl Struct {
         }
     }
 
-    /// The fields, moved out.
+    /// The fields: moved out if they are not shared, otherwise cloned (cheap for each).
     pub fn into_fields(self) -> Vec<Tensor> {
-        self.fields
+        Arc::unwrap_or_clone(self.fields)
+    }
+
+    /// The structures with another tensor at that position, or with one more field at the end. O(1) if they are not shared.
+    ///
+    /// # Errors
+    /// The field has a different number of rows, or fields are missing before it.
+    pub fn with_field(mut self, position: usize, field: Tensor) -> Result<Struct> {
+        if field.nrows() != self.nrows {
+            return Err(Error::data(format!("a field has {} rows in {} structures", field.nrows(), self.nrows)));
+        }
+        let fields = Arc::make_mut(&mut self.fields);
+        match position.cmp(&fields.len()) {
+            Ordering::Less => fields[position] = field,
+            Ordering::Equal => fields.push(field),
+            Ordering::Greater => return Err(Error::internal("no such field")),
+        }
+        Ok(self)
+    }
+
+    /// The structures with the field at that position changed. O(1), and the field is not shared, if they are not shared.
+    ///
+    /// # Errors
+    /// Errors of `change`; there is no such field, or it gets a different number of rows.
+    pub fn map_field(mut self, position: usize, change: impl FnOnce(Tensor) -> Result<Tensor>) -> Result<Struct> {
+        let fields = Arc::make_mut(&mut self.fields);
+        let field = fields.get_mut(position).ok_or_else(|| Error::internal("no such field"))?;
+        let own = std::mem::replace(field, Tensor::Leaf(Arc::new(arrow_array::NullArray::new(0))));
+        self.with_field(position, change(own)?)
+    }
+
+    /// The structures without the field at that position.
+    ///
+    /// # Errors
+    /// There is no such field.
+    pub fn without_field(mut self, position: usize) -> Result<Struct> {
+        if position >= self.fields.len() {
+            return Err(Error::internal("no such field"));
+        }
+        Arc::make_mut(&mut self.fields).remove(position);
+        Ok(self)
     }
 }
 
@@ -296,7 +338,7 @@ impl Tensor {
             Tensor::Struct(s) => Tensor::Struct(Struct {
                 nrows: len,
                 validity: drop_if_full(s.validity.as_ref().map(|v| v.slice(start, len))),
-                fields: s.fields.iter().map(|f| f.slice(start, len)).collect(),
+                fields: Arc::new(s.fields.iter().map(|f| f.slice(start, len)).collect()),
             }),
             Tensor::Sparse(s) => Tensor::Sparse(s.slice(start, len)),
         }

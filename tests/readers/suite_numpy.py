@@ -22,6 +22,7 @@ def run(harness):
     one_file_for_each_batch(harness)
     conventions(harness)
     structured(harness)
+    times(harness)
     refused(harness)
 
 
@@ -224,12 +225,48 @@ def structured(harness):
     harness.check("structured array in an npz", lambda: expect(harness.records("convert", packed), expected))
 
 
+def times(harness):
+    """datetime64 and timedelta64 of every unit that Arrow has are times, NaT is null, and NumPy reads back what is written."""
+    units = {"Y": "D", "M": "D", "W": "D", "D": "D", "h": "s", "m": "s", "s": "s", "ms": "ms", "us": "us", "ns": "ns", "25s": "s", "7M": "D"}
+    for code in "Mm":
+        for unit, stored in units.items():
+            if code == "m" and unit in ("Y", "M", "7M"):
+                continue
+            for order in "<>":
+                column = np.array([0, 1, -25, 700, "NaT"], f"{order}{code}8[{unit}]")
+                wide = column.astype(f"{code}8[{'s' if code == 'm' and stored == 'D' else stored}]")
+                path, out = harness.path("times.npy"), harness.path("times-out.npy")
+                np.save(path, column)
+
+                def check():
+                    harness.run("convert", path, "-o", out)
+                    found = np.load(out)
+                    expect([found.dtype, found.tolist()], [wide.dtype.newbyteorder("="), wide.tolist()])
+
+                harness.check(f"{order}{code}8[{unit}]", check)
+    # Several axes, ragged rows, and the fields of a structured array.
+    grid = np.array([[0, 1], ["NaT", 3]], "M8[us]")
+    packed, again = harness.path("times.npz"), harness.path("times-out.npz")
+    np.savez(packed, grid=grid, **{"r/values": np.array([5, "NaT", 6], "m8[ns]"), "r/row_splits_0": np.array([0, 2, 3])}, p=np.array([(1, 7), (2, "NaT")], [("a", "<i4"), ("t", "<M8[D]")]))
+
+    def whole():
+        harness.run("convert", packed, "-o", again)
+        found = np.load(again)
+        expect(found["grid"].tolist(), grid.tolist())
+        expect([found["grid"].dtype, found["r/values"].dtype, found["p.t"].dtype], [np.dtype("M8[us]"), np.dtype("m8[ns]"), np.dtype("M8[D]")])
+        expect(found["r/values"].astype("i8").tolist(), [5, np.iinfo("i8").min, 6])
+        expect(found["p.t"].tolist(), np.array([7, "NaT"], "M8[D]").tolist())
+
+    harness.check("times in an npz", whole)
+
+
 def refused(harness):
     """Arrays that NumPy saves but tensors cannot represent: a message says what to do, and no pickle is ever run."""
     cases = {
         "objects": (np.array([[1], [1, 2]], dtype=object), "Python objects"),
         "complex": (np.array([1j]), "complex numbers"),
-        "times": (np.array(["2026-01-01"], "M8[D]"), "times"),
+        "attoseconds": (np.array([1], "M8[as]"), "times in a unit that Arrow lacks"),
+        "months between times": (np.array([1], "m8[M]"), "durations in a unit that Arrow lacks"),
         "records": (np.zeros(1, [("a", "i4"), ("b", [("c", "f8")], (2,))]), "array of records"),
         "void": (np.zeros(2, "V3"), "raw bytes"),
     }

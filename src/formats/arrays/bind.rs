@@ -9,9 +9,7 @@ use super::stored::StoredLeaf;
 use crate::demand::Wanted;
 use crate::error::{Error, Result};
 use crate::path::quoted;
-use crate::schema::arrays::{
-    ArrayForm, Contents as ValueKind, Stacking, dense_shape_name, dense_shapes_name, indices_name, row_splits_name, stored, values_name,
-};
+use crate::schema::arrays::{ArrayForm, Stacking, dense_shape_name, dense_shapes_name, indices_name, row_splits_name, stored, values_name};
 use crate::schema::leaves::leaves;
 use crate::schema::notation::{name_text, schema_option};
 use crate::schema::{DType, Dim, Element as Items, Field, Schema, Size, Type};
@@ -250,7 +248,7 @@ fn bind_leaf(leaf: StoredLeaf, dims: Vec<Dim>, contents: &Contents, names: &Hash
     let fits = |sizes: &[u64], axes: &[Dim]| {
         sizes.len() == axes.len() && sizes.iter().zip(axes).all(|(size, dim)| !matches!(dim.size, Size::Known(n) if n != *size))
     };
-    let text = leaf.stored.contents != ValueKind::Numbers;
+    let text = leaf.stored.contents.is_text();
     let parts = match &leaf.stored.form {
         ArrayForm::Dense => {
             let (number, found) = array(name.clone())?;
@@ -359,13 +357,16 @@ fn guess(number: usize, stacking: Stacking, contents: &Contents, names: &HashMap
             true => (error, ""),
             false => (error.help(format!("read the others: select {}", others.join(","))), "or "),
         };
+        if matches!(found.element.kind, ElementKind::Time { .. }) {
+            return Err(error.help(format!("{or}save it as a row in Python: a.reshape(1)")));
+        }
         return Err(error.help(format!(
             "{or}read the whole file as one record: {}",
             schema_option(&format!("{}: {}", name_text(name), found.element.dtype()))
         )));
     };
     let dims = own.iter().map(|size| Dim::known(*size)).collect::<Vec<_>>();
-    let field = Field::new(name.clone(), Type::tensor(found.element.dtype(), dims.clone()));
+    let field = Field::new(name.clone(), found.element.ty(dims.clone()));
     let tail = found.shape.get(1..).unwrap_or_default().to_vec();
     let parts = ArrayIndices::Ragged { splits: Vec::new(), values: number, tail, text: false };
     Ok(BoundField { field, leaves: vec![BoundLeaf { name: name.clone(), dtype: found.element.dtype(), dims, parts }] })
@@ -375,25 +376,23 @@ fn guess(number: usize, stacking: Stacking, contents: &Contents, names: &HashMap
 fn compound(stem: &str, stacking: Stacking, contents: &Contents, names: &HashMap<&str, usize>) -> Option<BoundField> {
     let array = |name: String| names.get(name.as_str()).map(|number| &contents.arrays[*number]);
     let values = array(values_name(stem))?;
-    let mut dtype = values.element.dtype();
     let outer = usize::from(stacking == Stacking::Records);
     if let Some(number) = names.get(dense_shape_name(stem).as_str()) {
         let own = contents.dense_shape(*number).get(outer..).filter(|own| !own.is_empty())?;
         let known = !names.contains_key(dense_shapes_name(stem).as_str());
         let dims = own.iter().map(|n| u64::try_from(*n).ok().filter(|_| known).map_or(Dim::UNIFORM, Dim::known)).collect();
-        return bind(&Field::new(stem, Type::sparse(dtype, dims)), stacking, contents, names);
+        return bind(&Field::new(stem, Type::sparse(values.element.dtype(), dims)), stacking, contents, names);
     }
     let levels = (0..64).take_while(|level| names.contains_key(row_splits_name(stem, *level).as_str())).count();
     if levels == 0 {
         return None;
     }
     let tail = values.shape.get(1..)?.iter().map(|size| Dim::known(*size));
-    let mut open = levels;
     // Rows of single bytes are strings, as tatter writes them.
-    if values.element.kind == ElementKind::Number(DType::UInt8) && values.shape.len() == 1 {
-        dtype = DType::Bytes;
-        open -= 1;
-    }
+    let is_text = values.element.kind == ElementKind::Number(DType::UInt8) && values.shape.len() == 1;
+    let open = levels - usize::from(is_text);
     let ragged = (0..open + 1 - outer).map(|axis| if axis == 0 { Dim::UNIFORM } else { Dim::RAGGED });
-    bind(&Field::new(stem, Type::tensor(dtype, ragged.chain(tail).collect())), stacking, contents, names)
+    let dims = ragged.chain(tail).collect();
+    let ty = if is_text { Type::tensor(DType::Bytes, dims) } else { values.element.ty(dims) };
+    bind(&Field::new(stem, ty), stacking, contents, names)
 }

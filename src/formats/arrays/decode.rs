@@ -164,6 +164,11 @@ fn texts(dtype: &DType, ends: Vec<i64>, bytes: arrow_buffer::MutableBuffer) -> R
 fn assemble(field: &Field, flats: &mut dyn Iterator<Item = Flat>, depth: usize) -> Result<(Vec<RowPartition>, Tensor)> {
     let Items::Struct(inner) = &field.ty.element else {
         let mut flat = flats.next().ok_or_else(|| Error::internal("fewer leaves than fields"))?;
+        let may_be_null = if field.ty.dims.is_empty() { field.ty.optional } else { field.ty.with_nulls };
+        if !may_be_null && flat.below.validity().is_some() {
+            let error = Error::data("contains NaT, but its type in the file or in --schema has no nulls");
+            return Err(error.in_field(quoted(&field.name)).help("convert the array alone, or declare its type: optional"));
+        }
         let own = flat.axes.split_off(depth.min(flat.axes.len()));
         let tensor = own.into_iter().rev().try_fold(flat.below, |below, axis| Tensor::list(axis, below, None))?;
         return Ok((flat.axes, tensor));

@@ -1,10 +1,14 @@
 //! The element types of arrays on disk, and conversion of their bytes to Arrow arrays.
 
+use super::numbers::NAT;
 use crate::error::{Error, Result};
-use crate::schema::DType;
+use crate::schema::iso8601::days_from_date;
+use crate::schema::{DType, Dim, Type};
+use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{ArrayRef, ArrowPrimitiveType, BooleanArray, LargeBinaryArray, LargeStringArray, PrimitiveArray};
+use arrow_array::{ArrayRef, ArrowPrimitiveType, BooleanArray, Int64Array, LargeBinaryArray, LargeStringArray, PrimitiveArray};
 use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::DataType;
 use half::bf16;
 use std::sync::Arc;
 
@@ -15,7 +19,7 @@ pub struct Element {
     pub big_endian: bool,
 }
 
-/// The kinds of elements that can be read. Only the first is written.
+/// The kinds of elements that can be read. Only numbers and times are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ElementKind {
     /// A bool, integer or float of that dtype; a bool takes one byte.
@@ -26,8 +30,19 @@ pub enum ElementKind {
     Unicode(usize),
     /// This many bytes, padded with zeros.
     ByteString(usize),
+    /// Times or durations: int64 counts of a step. The least integer is NaT, which is read as null.
+    Time { dtype: DType, step: Step },
     /// A record of NumPy's structured arrays, each of whose fields is read as an array.
     Record(Record),
+}
+
+/// What a time counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// This many units of the dtype.
+    Units(i64),
+    /// This many months since January 1970, of which the first day is read.
+    Months(i64),
 }
 
 /// The layout of a record.
@@ -64,8 +79,16 @@ impl Element {
             ElementKind::BFloat16 => DType::Float32,
             ElementKind::Unicode(_) => DType::String,
             ElementKind::ByteString(_) => DType::Bytes,
+            ElementKind::Time { dtype, .. } => dtype.clone(),
             ElementKind::Record(_) => DType::Null,
         }
+    }
+
+    /// The type of an array of it with these axes.
+    pub fn ty(&self, dims: Vec<Dim>) -> Type {
+        let is_time = matches!(self.kind, ElementKind::Time { .. });
+        let (optional, with_nulls) = (is_time && dims.is_empty(), is_time && !dims.is_empty());
+        Type { optional, with_nulls, ..Type::tensor(self.dtype(), dims) }
     }
 
     /// The size of one value in bytes.
@@ -75,6 +98,7 @@ impl Element {
             ElementKind::BFloat16 => 2,
             ElementKind::Unicode(width) => width.saturating_mul(4),
             ElementKind::ByteString(width) => *width,
+            ElementKind::Time { .. } => size_of::<i64>(),
             ElementKind::Record(record) => record.nbytes,
         }
     }
@@ -101,6 +125,7 @@ impl Element {
                 let values = (0..count).map(|i| trimmed(&bytes.as_slice()[i * width..(i + 1) * width]));
                 return Ok(Arc::new(LargeBinaryArray::from_iter_values(values)));
             }
+            ElementKind::Time { dtype, step } => return self.times(bytes, dtype, *step),
             ElementKind::Record(_) => return Err(Error::internal("the fields of a record are read one by one")),
         };
         Ok(match dtype {
@@ -127,6 +152,24 @@ impl Element {
         Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(Buffer::from(bytes)), None))
     }
 
+    fn times(&self, bytes: MutableBuffer, dtype: &DType, step: Step) -> Result<ArrayRef> {
+        let ty = dtype.arrow();
+        let failed = |e: arrow_schema::ArrowError| Error::internal(e.to_string());
+        let is_date = ty == DataType::Date32;
+        let of_unit = |(row, count): (usize, &i64)| match *count {
+            NAT => Ok(None),
+            count => match step.units(count).filter(|units| !is_date || i32::try_from(*units).is_ok()) {
+                Some(units) => Ok(Some(units)),
+                None => Err(Error::data(format!("{count} is out of range for {dtype}")).at_row(row)),
+            },
+        };
+        let counts = self.primitive::<Int64Type>(bytes);
+        let counts = counts.as_primitive::<Int64Type>().values().iter().enumerate().map(of_unit).collect::<Result<Int64Array>>()?;
+        // Arrow casts days from 32 bits only.
+        let counts = if is_date { arrow_cast::cast(&counts, &DataType::Int32).map_err(failed)? } else { Arc::new(counts) as ArrayRef };
+        arrow_cast::cast(&counts, &ty).map_err(failed)
+    }
+
     fn unicode(&self, bytes: &[u8], count: usize, width: usize) -> Result<ArrayRef> {
         let (mut text, mut offsets) = (String::new(), Vec::with_capacity(count + 1));
         offsets.push(0i64);
@@ -148,6 +191,20 @@ impl Element {
     }
 }
 
+impl Step {
+    /// The units of the dtype in that many steps.
+    fn units(self, count: i64) -> Option<i64> {
+        match self {
+            Step::Units(each) => count.checked_mul(each),
+            Step::Months(each) => {
+                let months = count.checked_mul(each)?;
+                let month = months.rem_euclid(12) as u32 + 1;
+                i64::try_from(days_from_date(i128::from(months.div_euclid(12)) + 1970, month, 1)).ok()
+            }
+        }
+    }
+}
+
 /// The size of a number of that dtype in bytes.
 fn number_nbytes(dtype: &DType) -> usize {
     match dtype {
@@ -165,7 +222,6 @@ fn trimmed(bytes: &[u8]) -> &[u8] {
 /// # Errors
 /// A number that exceeds 63 bits.
 pub fn integers(element: &Element, bytes: MutableBuffer, count: usize) -> Result<ScalarBuffer<i64>> {
-    use arrow_array::cast::AsArray;
     let array = element.decode(bytes, count)?;
     let too_large = || Error::data("a row split or index does not fit in 63 bits");
     Ok(match element.dtype() {
@@ -175,7 +231,7 @@ pub fn integers(element: &Element, bytes: MutableBuffer, count: usize) -> Result
             values.map(|v| i64::try_from(*v).map_err(|_| too_large())).collect::<Result<Vec<i64>>>()?.into()
         }
         _ => {
-            let wide = arrow_cast::cast(&array, &arrow_schema::DataType::Int64).map_err(|e| Error::data(e.to_string()))?;
+            let wide = arrow_cast::cast(&array, &DataType::Int64).map_err(|e| Error::data(e.to_string()))?;
             wide.as_primitive::<Int64Type>().values().clone()
         }
     })

@@ -1,6 +1,6 @@
 //! Encodes a chunk into pieces of arrays. This part of writing runs on any thread.
 
-use super::numbers::{bytes_of, little_endian};
+use super::numbers::{bytes_of, little_endian, times_of};
 use super::stored::{StoredLeaf, StoredSchema};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
@@ -91,8 +91,10 @@ impl<'a> ArrayWalk<'a> {
                 inner.iter().zip(s.fields()).try_for_each(|(f, t)| self.field(f, t, &path.join(&f.name), above.clone()))
             }
             Tensor::Leaf(array) => {
-                refuse_nulls(array.nulls(), field, path, &above)?;
                 let leaf = self.leaf(path)?;
+                if leaf.stored.contents != Contents::Times {
+                    refuse_nulls(array.nulls(), field, path, &above)?;
+                }
                 self.dense(leaf, array, &above).map_err(|e| e.in_field(path))
             }
             Tensor::Sparse(sparse) => {
@@ -123,7 +125,7 @@ impl<'a> ArrayWalk<'a> {
         let one = self.stacking == Stacking::One;
         // Axis 0 of a single record is the first axis of its arrays and needs no row splits.
         let inner = if one { above.get(1..).unwrap_or_default() } else { above };
-        let text = leaf.stored.contents != Contents::Numbers;
+        let text = leaf.stored.contents.is_text();
         let levels = match leaf.stored.form {
             ArrayForm::Ragged { levels } => levels - usize::from(text),
             _ => 0,
@@ -143,7 +145,11 @@ impl<'a> ArrayWalk<'a> {
                 let sizes: Option<Vec<u64>> = std::iter::once(Some(nrows as u64)).chain(sizes).collect();
                 sizes.ok_or_else(|| Error::internal("an axis of one size with rows that differ"))?
             };
-            self.values(bytes_of(array)?, shape);
+            let bytes = match leaf.stored.contents {
+                Contents::Times => times_of(array).map_err(|e| e.locate(|at| at.row = at.row.map(|row| record_of(row, above))))?,
+                _ => bytes_of(array)?,
+            };
+            self.values(bytes, shape);
         }
         self.pieces.extend(ends.into_iter().map(ArrayPiece::Ends));
         Ok(())
@@ -183,9 +189,14 @@ impl<'a> ArrayWalk<'a> {
 fn refuse_nulls(validity: Option<&NullBuffer>, field: &Field, path: &FieldPath, above: &[RowPartition]) -> Result<()> {
     let Some(validity) = validity.filter(|v| v.null_count() > 0) else { return Ok(()) };
     let item = (0..validity.len()).find(|i| validity.is_null(*i)).unwrap_or(0);
-    let record = above.iter().rev().fold(item, |item, partition| row_of(partition, item));
+    let record = record_of(item, above);
     let message = if above.is_empty() { "is null, which arrays cannot store" } else { "contains a null, which arrays cannot store" };
     Err(Error::data(message).in_field(path).at_row(record).help(fill_itself_or_drop(field, path)))
+}
+
+/// The record of an item below these partitions.
+fn record_of(item: usize, above: &[RowPartition]) -> usize {
+    above.iter().rev().fold(item, |item, partition| row_of(partition, item))
 }
 
 fn row_ends(partition: &RowPartition) -> Vec<i64> {

@@ -1,10 +1,11 @@
 //! The header of an array: dtype, order and shape, as a Python literal.
 //! Source: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 
-use super::element::{Element, ElementKind, Record, RecordField};
+use super::element::{Element, ElementKind, Record, RecordField, Step};
 use super::python::{self, Python};
 use crate::error::{Error, Reason, Result};
 use crate::schema::{DType, MAX_FIELDS};
+use arrow_schema::{DataType, TimeUnit};
 use std::io::{self, Read};
 
 /// The first bytes of every array.
@@ -187,6 +188,7 @@ fn descr(element: &Element) -> String {
         ElementKind::BFloat16 => "<V2".to_owned(),
         ElementKind::Unicode(width) => format!("{order}U{width}"),
         ElementKind::ByteString(width) => format!("|S{width}"),
+        ElementKind::Time { dtype, .. } => format!("{order}{}", time_code(dtype)),
         ElementKind::Record(record) => format!("|V{}", record.nbytes),
     }
 }
@@ -205,9 +207,55 @@ fn parse_descr(descr: &str) -> Result<Element> {
         (_, Some(width), _) => ElementKind::Unicode(width),
         (_, _, Some(width)) => ElementKind::ByteString(width),
         _ if code == "?" => ElementKind::Number(DType::Bool),
-        _ => return Err(refused(descr).because(Reason::ForeignDType)),
+        _ => time(code).ok_or_else(|| refused(descr).because(Reason::ForeignDType))?,
     };
     Ok(Element { kind, big_endian })
+}
+
+/// `M8[us]`, `m8[us]` and `M8[25us]`; `None` for units that no Arrow type holds, such as months between times.
+/// Source: <https://numpy.org/doc/stable/reference/arrays.datetime.html#datetime-units>.
+fn time(code: &str) -> Option<ElementKind> {
+    let (is_duration, unit) = match code.strip_suffix(']')?.split_once('[')? {
+        ("M8", unit) => (false, unit),
+        ("m8", unit) => (true, unit),
+        _ => return None,
+    };
+    let letters = unit.trim_start_matches(|c: char| c.is_ascii_digit());
+    let digits = &unit[..unit.len() - letters.len()];
+    let multiple: i64 = if digits.is_empty() { 1 } else { digits.parse().ok().filter(|n| *n > 0)? };
+    let date = |step| Some(ElementKind::Time { dtype: DType::Arrow(Box::new(DataType::Date32)), step });
+    let (unit, each) = match letters {
+        "Y" if !is_duration => return date(Step::Months(multiple.checked_mul(12)?)),
+        "M" if !is_duration => return date(Step::Months(multiple)),
+        "W" if !is_duration => return date(Step::Units(multiple.checked_mul(7)?)),
+        "D" if !is_duration => return date(Step::Units(multiple)),
+        "W" => (TimeUnit::Second, 604_800),
+        "D" => (TimeUnit::Second, 86_400),
+        "h" => (TimeUnit::Second, 3600),
+        "m" => (TimeUnit::Second, 60),
+        "s" => (TimeUnit::Second, 1),
+        "ms" => (TimeUnit::Millisecond, 1),
+        "us" => (TimeUnit::Microsecond, 1),
+        "ns" => (TimeUnit::Nanosecond, 1),
+        _ => return None,
+    };
+    let ty = if is_duration { DataType::Duration(unit) } else { DataType::Timestamp(unit, None) };
+    Some(ElementKind::Time { dtype: DType::Arrow(Box::new(ty)), step: Step::Units(multiple.checked_mul(each)?) })
+}
+
+/// `M8[us]` for a dtype that NumPy has.
+fn time_code(dtype: &DType) -> String {
+    let unit = |unit: TimeUnit| match unit {
+        TimeUnit::Second => "s",
+        TimeUnit::Millisecond => "ms",
+        TimeUnit::Microsecond => "us",
+        TimeUnit::Nanosecond => "ns",
+    };
+    match dtype.arrow() {
+        DataType::Timestamp(of, _) => format!("M8[{}]", unit(of)),
+        DataType::Duration(of) => format!("m8[{}]", unit(of)),
+        _ => "M8[D]".to_owned(),
+    }
 }
 
 /// Why an array of this dtype cannot be read, and how to convert it in Python.
@@ -220,8 +268,10 @@ pub fn refused(descr: &str) -> Error {
             );
         }
         Some('c') => ("complex numbers", "save the parts as two arrays: a.real, a.imag"),
-        Some('M') => ("times", "save them as integers: a.astype(\"int64\")"),
-        Some('m') => ("time differences", "save them as integers: a.astype(\"int64\")"),
+        Some('M') => ("times in a unit that Arrow lacks", "save them in another: a.astype(\"datetime64[ns]\")"),
+        // NumPy converts years and months to no other unit.
+        Some('m') if !code.ends_with("s]") => ("durations in a unit that Arrow lacks", "save them as integers: a.astype(\"int64\")"),
+        Some('m') => ("durations in a unit that Arrow lacks", "save them in another: a.astype(\"timedelta64[ns]\")"),
         Some('f') => ("floats of an unsupported width", "save them as float64: a.astype(\"float64\")"),
         // The form of float8 and bfloat16 from other packages.
         Some('V') => ("raw bytes", "save float8 and bfloat16 as float32: a.astype(\"float32\"); others as bytes: a.view(\"uint8\")"),
@@ -362,7 +412,7 @@ mod tests {
         let ElementKind::Record(record) = &header.element.kind else { panic!() };
         let found: Vec<_> = record.fields.iter().map(|f| (f.name.as_str(), f.start, f.element.is_some(), f.shape.as_slice())).collect();
         let expected: [(&str, usize, bool, &[u64]); 5] =
-            [("a", 0, true, &[]), ("b", 4, true, &[2, 3]), ("t", 52, false, &[]), ("r.x", 60, true, &[]), ("r.y", 68, true, &[])];
+            [("a", 0, true, &[]), ("b", 4, true, &[2, 3]), ("t", 52, true, &[]), ("r.x", 60, true, &[]), ("r.y", 68, true, &[])];
         assert_eq!((found.as_slice(), record.nbytes, header.nbytes().unwrap()), (&expected[..], 69, 345));
     }
 
@@ -372,7 +422,8 @@ mod tests {
         for (text, expected) in [
             (header("'|O'", "(3,)"), "its values are pickled Python objects, which may contain code, so tatter does not load them"),
             (header("'<c16'", "(3,)"), "its values are complex numbers (<c16), which tensors cannot store"),
-            (header("'<M8[us]'", "(3,)"), "its values are times (<M8[us]), which tensors cannot store"),
+            (header("'<M8[ps]'", "(3,)"), "its values are times in a unit that Arrow lacks (<M8[ps]), which tensors cannot store"),
+            (header("'<m8[M]'", "(3,)"), "its values are durations in a unit that Arrow lacks (<m8[M]), which tensors cannot store"),
             (
                 header("[('a', '<i4'), ('b', '|O')]", "(3,)"),
                 "its values are pickled Python objects, which may contain code, so tatter does not load them",

@@ -1,9 +1,15 @@
-//! Numbers as files hold them: little-endian, one after the other, without nulls.
+//! Numbers and times as files hold them: little-endian, one after the other.
 
 use crate::error::{Error, Result};
 use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray, downcast_primitive_array};
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, downcast_primitive_array};
 use arrow_buffer::Buffer;
+use arrow_cast::cast;
+use arrow_schema::{ArrowError, DataType};
+
+/// The integer of NaT, "not a time".
+pub const NAT: i64 = i64::MIN;
 
 /// The values of an array `[n]`; a bool is one byte, and a null has any value. Zero-copy, except for bools.
 ///
@@ -21,6 +27,23 @@ pub fn bytes_of(array: &ArrayRef) -> Result<Buffer> {
         array => Ok(of(array)),
         other => Err(Error::internal(format!("values of type {other} in an array")))
     )
+}
+
+/// Times or durations as int64 counts of their unit; a null is NaT.
+///
+/// # Errors
+/// A value that is not null is the integer of NaT; the error names the item.
+pub fn times_of(array: &ArrayRef) -> Result<Buffer> {
+    let failed = |e: ArrowError| Error::internal(e.to_string());
+    // Arrow casts days to 32 bits only.
+    let days = matches!(array.data_type(), DataType::Date32).then(|| cast(array, &DataType::Int32)).transpose().map_err(failed)?;
+    let counts = cast(days.as_ref().unwrap_or(array), &DataType::Int64).map_err(failed)?;
+    let counts = counts.as_primitive::<Int64Type>();
+    let values = counts.iter().enumerate().map(|(item, count)| match count {
+        Some(NAT) => Err(Error::data("is too early a time: its integer is that of NaT, which stands for null").at_row(item)),
+        count => Ok(count.unwrap_or(NAT)),
+    });
+    Ok(little_endian(Buffer::from_vec(values.collect::<Result<Vec<i64>>>()?), size_of::<i64>()))
 }
 
 /// Numbers of `width` bytes each, in this machine's order.

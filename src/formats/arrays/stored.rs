@@ -1,6 +1,6 @@
 //! The arrays that represent a schema: their names, dtypes and contents.
 
-use super::element::Element;
+use super::element::{Element, ElementKind, Step};
 use crate::error::{Error, Reason, Result};
 use crate::path::FieldPath;
 use crate::printable::shell_word;
@@ -88,7 +88,11 @@ fn refuse_empty_structures(fields: &[Field], parent: Option<&FieldPath>) -> Resu
 impl StoredLeaf {
     /// The element type of the values array.
     pub fn element(&self) -> Element {
-        Element::number(if self.stored.contents == Contents::Numbers { self.dtype.clone() } else { DType::UInt8 })
+        match self.stored.contents {
+            Contents::Numbers => Element::number(self.dtype.clone()),
+            Contents::Times => Element { kind: ElementKind::Time { dtype: self.dtype.clone(), step: Step::Units(1) }, big_endian: false },
+            Contents::Text | Contents::Bytes => Element::number(DType::UInt8),
+        }
     }
 
     /// Its arrays, in order.
@@ -101,7 +105,7 @@ impl StoredLeaf {
         match &self.stored.form {
             ArrayForm::Dense => vec![values(name.clone(), sizes(0))],
             ArrayForm::Ragged { levels } => {
-                let empty = if self.stored.contents == Contents::Numbers { sizes(*levels) } else { vec![0] };
+                let empty = if self.stored.contents.is_text() { vec![0] } else { sizes(*levels) };
                 let values = values(values_name(name), empty);
                 std::iter::once(values).chain((0..*levels).map(|k| integers(row_splits_name(name, k), &[1], vec![0]))).collect()
             }

@@ -15,6 +15,8 @@ use crate::formats::arrays::spool::Spool;
 use crate::formats::arrays::stored::StoredSchema;
 use crate::formats::columnar::source::Source;
 use crate::io::Input;
+use crate::printable::shell_word;
+use crate::schema::arrays::Contents as ValueKind;
 use header::Entry;
 use std::io::Write;
 
@@ -64,6 +66,10 @@ impl Container for Safetensors {
     }
 
     fn check(&self, layout: &StoredSchema) -> Result<()> {
+        if let Some(leaf) = layout.leaves.iter().find(|leaf| leaf.stored.contents == ValueKind::Times) {
+            let error = Error::usage(format!("safetensors has no {}", leaf.dtype)).in_field(&leaf.path);
+            return Err(error.help(format!("store the integers: cast {}", shell_word(&format!("{}=int64", leaf.path)))));
+        }
         match layout.arrays.iter().zip(&layout.leaves).find(|(spec, _)| spec.name == header::METADATA) {
             Some((_, leaf)) => {
                 let error = Error::usage("safetensors reserves this name").in_field(&leaf.path);

@@ -34,9 +34,15 @@ pub fn torch(schema: &Schema, file: File) -> String {
 }
 
 /// The expression that loads a leaf; `tensor` converts an array of numbers.
-fn loaded(leaf: &Leaf, torch: bool, tensor: &dyn Fn(String) -> String) -> Result<String, String> {
+fn loaded(leaf: &Leaf, file: File, torch: bool, tensor: &dyn Fn(String) -> String) -> Result<String, String> {
     let stored = stored(leaf, Stacking::Records).map_err(|e| e.message().to_owned())?;
-    if leaf.optional || leaf.with_nulls {
+    if stored.contents == Contents::Times && (torch || matches!(file, File::Safetensors)) {
+        let library = if torch { "PyTorch" } else { "safetensors" };
+        return Err(format!("{library} has no {}", leaf.field.ty.dtype().map_or_else(String::new, ToString::to_string)));
+    }
+    // A time that is null is NaT.
+    let is_nat = stored.contents == Contents::Times && leaf.dims.is_empty();
+    if (leaf.optional || leaf.with_nulls) && !is_nat {
         return Err("may contain nulls, which NumPy does not support; see fill-null".to_owned());
     }
     let name = &leaf.name;
@@ -53,7 +59,7 @@ fn loaded(leaf: &Leaf, torch: bool, tensor: &dyn Fn(String) -> String) -> Result
         (ArrayForm::Ragged { levels: 1 }, Contents::Numbers) if torch => {
             format!("torch.nested.nested_tensor_from_jagged({}, {})", tensor(values), tensor(part(&row_splits_name(name, 0))))
         }
-        (ArrayForm::Ragged { levels }, Contents::Numbers) => nested(tensor(values), name, *levels, "rows"),
+        (ArrayForm::Ragged { levels }, Contents::Numbers | Contents::Times) => nested(tensor(values), name, *levels, "rows"),
         (ArrayForm::Ragged { levels }, Contents::Text) => nested(values, name, *levels, "text"),
         (ArrayForm::Ragged { levels }, Contents::Bytes) => nested(values, name, *levels, "raw"),
     })
@@ -64,7 +70,7 @@ fn code(schema: &Schema, file: File, torch: bool) -> String {
     let (mut lines, mut helpers) = (String::new(), [false; 3]);
     for leaf in leaves(schema) {
         let key = quote(&leaf.name);
-        match loaded(&leaf, torch, &tensor) {
+        match loaded(&leaf, file, torch, &tensor) {
             Ok(line) => {
                 for (used, call) in helpers.iter_mut().zip(["rows(", "text(", "raw("]) {
                     *used |= line.contains(call);

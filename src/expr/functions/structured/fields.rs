@@ -5,7 +5,7 @@
 use crate::expr::call::{Arg, Call, Function, as_node, check_name, field_of_value, strict, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Node;
-use crate::expr::fields::{FieldIndex, field_of, type_with_field, unknown_in, with_field};
+use crate::expr::fields::{FieldIndex, Place, put_field, unknown_in, with_field};
 use crate::expr::kernels::level::merged;
 use crate::expr::operand::{Operand, OperandKind, describe};
 use crate::schema::{DType, Dim, Field, Literal, Size, Type};
@@ -84,12 +84,14 @@ fn path_of(call: &Call, i: usize) -> ExprResult<Vec<String>> {
 
 /// The field at the end of a path.
 fn walk(node: &Node, path: &[String]) -> ExprResult<Node> {
-    path.iter().try_fold(node.clone(), |node, name| {
-        field_of(&node, name).ok_or_else(|| match node.ty.fields() {
-            Some(fields) => unknown_in(fields, name, ""),
-            None => ExprError::new(format!("unknown field `{name}`: {} is not a structure", describe(&node.ty))),
-        })
-    })
+    let mut place = Place::of_node(node);
+    for name in path {
+        let Some(fields) = place.fields() else {
+            return Err(ExprError::new(format!("unknown field `{name}`: {} is not a structure", describe(&place.into_node().ty))));
+        };
+        place = place.field(name, node.span.clone()).ok_or_else(|| unknown_in(fields, name, ""))?;
+    }
+    Ok(place.into_node())
 }
 
 /// Checks the last name of a path, unless the field exists. Source: `StructuredTensor.from_fields`.
@@ -141,14 +143,14 @@ fn with_updates(call: &mut Call) -> ExprResult<OperandKind> {
             Some((call.push(node), field))
         };
         let mut placed = Vec::new();
-        ty = type_with_field(&ty, &[], "the structure", path, arg.as_ref().map(|(_, field)| field), &mut placed)
+        put_field(&mut ty, &[], "the structure", path, arg.as_ref().map(|(_, field)| field), &mut placed)
             .map_err(|e| e.or_at(value.span.clone()))?;
         steps.push((placed, arg.map(|(arg, _)| arg)));
     }
     call.one(ty, move |args| {
         steps.iter().try_fold(st.of(args)?.into_owned(), |tensor, (path, arg)| match arg {
-            Some(arg) => with_field(&tensor, path, Some(&*arg.of(args)?)),
-            None => with_field(&tensor, path, None),
+            Some(arg) => with_field(tensor, path, Some(&*arg.of(args)?)),
+            None => with_field(tensor, path, None),
         })
     })
 }
@@ -175,7 +177,8 @@ fn promote(call: &mut Call) -> ExprResult<OperandKind> {
     target.push(name);
     check_new(&node, &target).map_err(|e| e.or_at(call.operand(2).map_or_else(|_| call.span.clone(), |item| item.span.clone())))?;
     let mut placed = Vec::new();
-    let ty = type_with_field(&node.ty, &[], "the structure", &target, Some(&Field::new("", value_ty)), &mut placed)?;
+    let mut ty = node.ty.clone();
+    put_field(&mut ty, &[], "the structure", &target, Some(&Field::new("", value_ty)), &mut placed)?;
     let (st, value) = (call.push(node), call.push(value));
     call.one(ty, move |args| {
         let mut new = value.of(args)?.into_owned();
@@ -186,7 +189,7 @@ fn promote(call: &mut Call) -> ExprResult<OperandKind> {
                 Tensor::list(merged(t, 0, levels)?, below.clone(), None)
             })?;
         }
-        with_field(&*st.of(args)?, &placed, Some(&new))
+        with_field(st.of(args)?.into_owned(), &placed, Some(&new))
     })
 }
 
