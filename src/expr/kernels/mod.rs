@@ -10,6 +10,7 @@ pub mod entries;
 pub mod factor;
 pub mod fill;
 pub mod hash;
+pub mod ill_formed;
 pub mod incomplete_gamma;
 pub mod join;
 pub mod level;
