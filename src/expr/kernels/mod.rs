@@ -2,6 +2,7 @@
 
 pub mod broadcast;
 pub mod cast;
+pub mod code_pages;
 pub mod compare;
 pub mod datum;
 pub mod durations;
