@@ -267,6 +267,13 @@ fn joined_below(operands: &[&[Dim]], axis: usize, ragged: bool, least: usize) ->
         .collect()
 }
 
+/// The axes of a field in rows of both: one whose size differs is ragged. The outermost axis in structures without axes becomes
+/// so when they are joined.
+pub fn either(a: &[Dim], b: &[Dim], has_rows: bool) -> Vec<Dim> {
+    let open = |axis: usize| if axis == 0 && !has_rows { Dim::UNIFORM } else { Dim::RAGGED };
+    a.iter().zip(b).enumerate().map(|(axis, (a, b))| if a == b { a.clone() } else { open(axis) }).collect()
+}
+
 /// The axes of tensors of equal rank stacked along a new axis; see [`joined`].
 ///
 /// # Errors

@@ -10,11 +10,11 @@ use crate::expr::kernels::{cast, entries};
 use crate::expr::literal;
 use crate::expr::operand::{self, Operand, OperandKind};
 use crate::expr::span::Span;
-use crate::expr::types::{may_hold_nulls, promote, without_nulls};
+use crate::expr::types::{self, may_hold_nulls, promote, without_nulls};
 use crate::path::FieldPath;
 use crate::schema::literal::quote;
 use crate::schema::notation::{declaration, schema_option};
-use crate::schema::{DType, Dim, Element, Field, Literal, Type};
+use crate::schema::{DType, Element, Field, Literal, Type};
 use crate::tensor::Tensor;
 use arrow_array::ArrayRef;
 use std::sync::Arc;
@@ -50,6 +50,11 @@ fn node_of(item: &Operand, dtype: Option<&DType>) -> ExprResult<Node> {
     }
     match &item.kind {
         OperandKind::Dict(entries, None) => structure(entries, |item| as_node(item, None)),
+        OperandKind::List(items) | OperandKind::Tuple(items)
+            if items.iter().any(is_dict) && items.iter().all(is_structure) && !items.iter().all(is_dict) =>
+        {
+            pack(alike(items, "a list", &Arc::from(""))?, item.span.clone())
+        }
         OperandKind::List(items) | OperandKind::Tuple(items) if items.iter().any(is_dict) => {
             structures(items, &item.span, |item| as_node(item, None))
         }
@@ -85,26 +90,92 @@ fn is_dict(item: &Operand) -> bool {
     matches!(item.kind, OperandKind::Dict(..))
 }
 
+fn is_structure(item: &Operand) -> bool {
+    is_dict(item) || item.node().is_some_and(|node| node.ty.fields().is_some())
+}
+
+/// Whether an item is structures: a tensor of them, a dictionary, or a list with either.
+pub fn is_of_structures(item: &Operand) -> bool {
+    is_structure(item) || item.elements().is_some_and(|items| items.iter().any(is_structure))
+}
+
 /// Tensors to be joined, which may hold nulls: of one dtype, or structures of one type.
 ///
 /// # Errors
 /// Strings mixed with numbers, structures with different fields, or items that are not tensors.
 pub fn alike(list: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<Node>> {
-    let is_structure = |item: &Operand| is_dict(item) || item.node().is_some_and(|n| n.ty.fields().is_some());
-    let holds_dicts = |item: &Operand| item.elements().is_some_and(|items| items.iter().any(is_dict));
-    if !list.iter().all(|item| is_structure(item) || holds_dicts(item)) {
+    if !list.iter().all(is_of_structures) {
         return common_of(list, name, text, moved_node);
     }
-    let nodes = list.iter().map(moved_node).collect::<ExprResult<Vec<_>>>()?;
+    let fields = list.iter().filter(|item| !is_dict(item)).find_map(|item| item.node()?.ty.fields());
+    let moved = |item: &Operand| match fields {
+        Some(fields) => moved_node(&adapted(item, fields)?),
+        None => moved_node(item),
+    };
+    let nodes = list.iter().map(moved).collect::<ExprResult<Vec<_>>>()?;
     let Some(first) = nodes.first() else { return Ok(nodes) };
     let mut element = first.ty.element.clone();
     for (item, node) in list.iter().zip(&nodes) {
         element = common_element(&element, &node.ty.element, node.ty.rank() > 0).ok_or_else(|| {
-            let message = format!("{name} expects structures of the same type; these have different fields or dtypes");
-            ExprError::at(item.span.clone(), message)
+            let why = difference(&element, &node.ty.element).unwrap_or_else(|| "these differ".to_owned());
+            ExprError::at(item.span.clone(), format!("{name} expects structures of the same type; {why}"))
         })?;
     }
     nodes.into_iter().map(|node| with_element(node, &element, text)).collect()
+}
+
+/// A dictionary, or a list of dictionaries, written beside structures with these fields: with the fields in this order, and
+/// literals in the dtypes of the fields that hold them. Unchanged if it has other keys.
+fn adapted(item: &Operand, fields: &[Field]) -> ExprResult<Operand> {
+    let entry_of = |entries: &[(Operand, Operand)], field: &Field| {
+        let name = Literal::String(field.name.clone());
+        entries.iter().find(|(key, _)| key.literal().as_ref() == Some(&name)).cloned()
+    };
+    let kind = match &item.kind {
+        OperandKind::Dict(entries, None) if entries.len() == fields.len() => {
+            let own: Option<Vec<_>> = fields.iter().map(|field| entry_of(entries, field)).collect();
+            let Some(own) = own else { return Ok(item.clone()) };
+            let adapt = |((key, value), field): ((Operand, Operand), &Field)| Ok((key, adapted_value(&value, &field.ty)?));
+            OperandKind::Dict(own.into_iter().zip(fields).map(adapt).collect::<ExprResult<_>>()?, None)
+        }
+        OperandKind::List(items) | OperandKind::Tuple(items) => {
+            OperandKind::List(items.iter().map(|item| adapted(item, fields)).collect::<ExprResult<_>>()?)
+        }
+        _ => return Ok(item.clone()),
+    };
+    Ok(Operand { kind, span: item.span.clone() })
+}
+
+fn adapted_value(value: &Operand, ty: &Type) -> ExprResult<Operand> {
+    match (&ty.element, value.literal()) {
+        (Element::Value(dtype), Some(literal)) if literal != Literal::None && literal::holds(dtype, &literal) => {
+            let node = constant_of(&literal, dtype, &value.span)?;
+            Ok(Operand { kind: OperandKind::Tensor(node), span: value.span.clone() })
+        }
+        (Element::Struct(fields), _) => adapted(value, fields),
+        _ => Ok(value.clone()),
+    }
+}
+
+/// What differs between the fields of structures.
+fn difference(a: &Element, b: &Element) -> Option<String> {
+    let (Element::Struct(a), Element::Struct(b)) = (a, b) else { return None };
+    let has = |fields: &[Field], name: &str| fields.iter().any(|field| field.name == name);
+    if let Some(missing) = a.iter().find(|field| !has(b, &field.name)) {
+        return Some(format!("this one has no field {}", missing.name));
+    }
+    if let Some(extra) = b.iter().find(|field| !has(a, &field.name)) {
+        return Some(format!("the first has no field {}", extra.name));
+    }
+    a.iter().zip(b).find(|(a, b)| a.name != b.name || common_element(&a.ty.element, &b.ty.element, true).is_none()).map(|(a, b)| {
+        if a.name != b.name {
+            return "these have their fields in different orders".to_owned();
+        }
+        match difference(&a.ty.element, &b.ty.element) {
+            Some(inner) => format!("in {}, {inner}", a.name),
+            None => format!("{} is {} here and {} in the first", a.name, operand::describe(&b.ty), operand::describe(&a.ty)),
+        }
+    })
 }
 
 /// The common element type of structures to be joined: a text field is bytes if it is bytes in one of them, a field may be null
@@ -120,7 +191,7 @@ fn common_element(a: &Element, b: &Element, has_rows: bool) -> Option<Element> {
             let fields = a.iter().zip(b).map(|(a, b)| {
                 let element = common_element(&a.ty.element, &b.ty.element, has_rows || a.ty.rank() > 0)?;
                 let (optional, with_nulls) = (a.ty.optional || b.ty.optional, a.ty.with_nulls || b.ty.with_nulls);
-                let dims = if a.ty.is_sparse() { a.ty.dims.clone() } else { common_dims(&a.ty.dims, &b.ty.dims, has_rows) };
+                let dims = if a.ty.is_sparse() { a.ty.dims.clone() } else { types::either(&a.ty.dims, &b.ty.dims, has_rows) };
                 let is_alike = a.name == b.name && a.ty.rank() == b.ty.rank() && (!a.ty.is_sparse() || a.ty.dims == b.ty.dims);
                 is_alike.then(|| Field { ty: Type { element, dims, optional, with_nulls }, ..a.clone() })
             });
@@ -128,13 +199,6 @@ fn common_element(a: &Element, b: &Element, has_rows: bool) -> Option<Element> {
         }
         _ => None,
     }
-}
-
-/// The axes of a field in rows of both: one whose size differs is ragged. The outermost axis in structures without axes becomes
-/// so when they are joined.
-fn common_dims(a: &[Dim], b: &[Dim], has_rows: bool) -> Vec<Dim> {
-    let open = |axis: usize| if axis == 0 && !has_rows { Dim::UNIFORM } else { Dim::RAGGED };
-    a.iter().zip(b).enumerate().map(|(axis, (a, b))| if a == b { a.clone() } else { open(axis) }).collect()
 }
 
 /// A structure converted to that element type: text fields may be bytes instead, and axes ragged.
