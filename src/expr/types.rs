@@ -1,9 +1,10 @@
 //! Types of results: dtype promotion, broadcasting of axes, and types without nulls.
 
 use super::error::{ExprError, ExprResult};
+use crate::schema::time::finer;
 use crate::schema::{DType, Dim, Element, Size, Type};
 
-/// NumPy's promotion of two dtypes; `None` for strings mixed with numbers.
+/// NumPy's promotion of two dtypes, the finer one of times; `None` for strings mixed with numbers.
 pub fn promote(a: &DType, b: &DType) -> Option<DType> {
     use DType::*;
     if a == b {
@@ -12,6 +13,7 @@ pub fn promote(a: &DType, b: &DType) -> Option<DType> {
     match (a, b) {
         (Bool, other) | (other, Bool) if other.is_number() => return Some(other.clone()),
         (String, Bytes) | (Bytes, String) => return Some(Bytes),
+        (Arrow(a), Arrow(b)) => return finer(a, b).map(|ty| Arrow(Box::new(ty))),
         _ => {}
     }
     let float = |bits| match bits {

@@ -14,6 +14,7 @@ use crate::expr::types::{self, may_hold_nulls, promote, without_nulls};
 use crate::path::FieldPath;
 use crate::schema::literal::quote;
 use crate::schema::notation::{declaration, schema_option};
+use crate::schema::time::TimeKind;
 use crate::schema::{DType, Element, Field, Literal, Type};
 use crate::tensor::Tensor;
 use arrow_array::ArrayRef;
@@ -227,6 +228,14 @@ pub fn common_moved(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResul
     common_of(items, name, text, moved_node)
 }
 
+/// Like [`common`], for tensors to be compared, which may be times.
+///
+/// # Errors
+/// See [`common`].
+pub fn common_compared(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<Node>> {
+    common_of(items, name, text, kept_node)
+}
+
 fn common_of(items: &[Operand], name: &str, text: &Arc<str>, of: fn(&Operand) -> ExprResult<Node>) -> ExprResult<Vec<Node>> {
     // The tensors determine the dtype first, then any literals that it does not hold.
     let mut dtype: Option<DType> = None;
@@ -258,6 +267,14 @@ fn common_of(items: &[Operand], name: &str, text: &Arc<str>, of: fn(&Operand) ->
         .collect()
 }
 
+/// Whether all values of a literal are strings.
+fn is_text(literal: &Literal) -> bool {
+    match literal {
+        Literal::List(items) => items.iter().all(is_text),
+        other => matches!(other, Literal::String(_)),
+    }
+}
+
 /// A literal as a tensor of that dtype.
 fn constant_of(literal: &Literal, dtype: &DType, span: &Span) -> ExprResult<Node> {
     let (ty, tensor) = literal::plain(literal, Some(dtype)).map_err(|e| e.or_at(span.clone()))?;
@@ -269,7 +286,10 @@ fn constant_of(literal: &Literal, dtype: &DType, span: &Span) -> ExprResult<Node
 /// # Errors
 /// A list whose rows differ in depth.
 pub fn take_dtype(items: Vec<&mut Operand>) -> ExprResult<()> {
-    let dtypes = items.iter().filter_map(|item| item.node()).map(|node| node.ty.dtype().filter(|dtype| dtype.is_number()).cloned());
+    let dtypes = items
+        .iter()
+        .filter_map(|item| item.node())
+        .map(|node| node.ty.dtype().filter(|dtype| dtype.is_number() || dtype.time().is_some()).cloned());
     let Some(dtype) = dtypes.reduce(|a, b| promote(&a?, &b?)).flatten() else { return Ok(()) };
     for item in items {
         if let Some(literal) = item.literal().filter(|literal| *literal != Literal::None && literal::holds(&dtype, literal)) {
@@ -291,6 +311,10 @@ fn with_literals(items: &[Operand], of_tensors: Option<DType>, name: &str, text:
         };
         if dtype.as_ref().is_some_and(|before| literal::holds(before, &literal)) {
             continue;
+        }
+        if let Some(time) = dtype.as_ref().filter(|before| before.time().is_some() && is_text(&literal)) {
+            // Not a time: the error says why.
+            constant_of(&literal, time, &item.span)?;
         }
         let own = literal::plain(&literal, None).map_err(|e| e.or_at(item.span.clone()))?.0.dtype().cloned().unwrap_or(DType::Float32);
         dtype = Some(match dtype {
@@ -338,6 +362,12 @@ fn requoted(text: &Arc<str>, span: &Span, literal: &Literal, dtype: &DType) -> O
 fn clash(name: &str, text: &Arc<str>, span: &Span, is_literal: bool, a: &DType, b: &DType) -> ExprError {
     let does = if name.contains(['=', '<', '>']) { "compare" } else { "combine" };
     let error = ExprError::at(span.clone(), format!("{name} cannot {does} {a} and {b}"));
+    if let (Some(_), Some(_)) = (a.time(), b.time()) {
+        return error.help("to convert a time: cast(x, \"timestamp[us]\")");
+    }
+    if [a, b].into_iter().any(|dtype| dtype.time().is_some()) {
+        return error.help("times are written as text, such as \"2024-05-01T12:30:00\"; for a count of their units: cast(x, int64)");
+    }
     let is_text = [a, b].into_iter().any(|dtype| matches!(dtype, DType::String | DType::Bytes));
     let number = [a, b].into_iter().find(|dtype| dtype.is_number());
     error.help(match number.filter(|_| is_text) {
@@ -448,6 +478,9 @@ fn of_tensor_dtype(node: Node) -> ExprResult<Node> {
         let own = name.and_then(|name| FieldPath::parse(name).ok());
         return Err(match own.filter(|path| *dtype == DType::Null && (path.names().len() == 1 || node.ty.dims.is_empty())) {
             Some(path) => error.help(valueless(&path, &node.ty)),
+            None if dtype.time().is_some_and(|time| time.kind == TimeKind::Duration) => {
+                error.help(format!("for numbers of seconds: {} / \"PT1S\"", name.unwrap_or("x")))
+            }
             None if dtype.time().is_some() => {
                 error.help(format!("to convert times to counts of their unit: cast({}, int64)", name.unwrap_or("x")))
             }
@@ -493,13 +526,28 @@ pub fn present(node: Node) -> Node {
     without(node, AllowedNulls::InRows)
 }
 
-/// An item as a tensor of which whole values are selected or moved. It may hold nulls among its rows and its items, but no
-/// null lists in between; see [`Node::moved_below`].
+/// An item as a tensor of which whole values, which may be times, are selected or moved. It may hold nulls among its rows and
+/// its items, but no null lists in between; see [`Node::moved_below`].
 ///
 /// # Errors
 /// The item is not a tensor, or has a foreign dtype.
 pub fn moved_node(item: &Operand) -> ExprResult<Node> {
-    Ok(moved(of_tensor_dtype(as_node(item, None)?)?))
+    let node = as_node(item, None)?;
+    Ok(moved(if is_of_times(&node) { node } else { of_tensor_dtype(node)? }))
+}
+
+/// Whether a tensor holds times, which can be moved and compared but not computed with.
+pub fn is_of_times(node: &Node) -> bool {
+    node.ty.dtype().is_some_and(|dtype| dtype.time().is_some())
+}
+
+/// An item as a tensor without nulls whose values are moved or compared: they may be times.
+///
+/// # Errors
+/// The item is not a tensor, or has another foreign dtype.
+pub fn kept_node(item: &Operand) -> ExprResult<Node> {
+    let node = as_node(item, None)?;
+    if is_of_times(&node) { Ok(not_null(node)) } else { strict(node) }
 }
 
 /// As [`moved_node`], for a tensor of any dtype.
