@@ -163,7 +163,7 @@ impl Binder<'_> {
                         let (list, value) = (text_at(&self.text, &of.span), text_at(&self.text, span));
                         return Err(error.help(format!("to test whether it contains a value: reduce_any({list} == {value})")));
                     }
-                    return Err(parse_first(error, text_of, key));
+                    return Err(parse_first(error, text_of, &self.names_from(key, &expr.span)));
                 }
                 let (of, keys) = named_fields(of, &keys);
                 if keys.is_empty() { of.kind } else { subscript(&of, keys, &self.text, &expr.span)? }
@@ -176,6 +176,17 @@ impl Binder<'_> {
             ExprKind::Lambda { params, body } => self.lambda(params, body),
             _ => return Err(ExprError::internal("a literal that is none")),
         })
+    }
+
+    /// The name, and those of the fields inside that are written after the span.
+    fn names_from<'n>(&'n self, name: &'n str, span: &Span) -> Vec<&'n str> {
+        let mut names = vec![name];
+        let mut rest = self.text.get(span.end..).unwrap_or_default();
+        while let Some((name, after)) = leading_name(rest) {
+            names.push(name);
+            rest = after;
+        }
+        names
     }
 
     fn all(&self, exprs: &[Expr]) -> ExprResult<Vec<Operand>> {
@@ -363,7 +374,7 @@ impl Binder<'_> {
         }
         if let Some(node) = item.node() {
             if node.ty.dtype() == Some(&DType::Json) {
-                strict(node.clone()).map_err(|error| parse_first(error, of, name))?;
+                strict(node.clone()).map_err(|error| parse_first(error, of, &self.names_from(name, &expr.span)))?;
             }
             if let Some(found) = field_of(node, name) {
                 return Ok(OperandKind::Tensor(Node { span: expr.span.clone(), ..found }));
@@ -383,7 +394,7 @@ impl Binder<'_> {
                 Some(near) => error.help(format!("did you mean .{near}?")),
                 None if functions::find(name).is_some() => error.help(format!("write {name}({})", text_at(&self.text, &of.span))),
                 None if item.node().is_some_and(|node| node.ty.may_hold_json()) && instead_of_call(name, &Arguments::default(), false).is_empty() => {
-                    parse_first(error, of, name)
+                    parse_first(error, of, &self.names_from(name, &expr.span))
                 }
                 None => with_function(error, name, &self.arguments([of]), false),
             });
@@ -655,10 +666,21 @@ fn with_function(error: ExprError, name: &str, call: &Arguments, guesses: bool) 
     if is_at_loss { error.help("for a list of functions: tatter help functions") } else { error }
 }
 
-/// Adds advice on text that has no field of this name before it is parsed.
-fn parse_first(error: ExprError, texts: &Expr, name: &str) -> ExprError {
-    let path = |names: Vec<&str>| FieldPath::try_new(names.into_iter().map(str::to_owned).collect()).ok();
-    match (texts.dotted().and_then(|(names, _)| path(names)), path(vec![name])) {
+/// The name of a field that is written as `.name` or `["name"]` at the start of the text, and what follows.
+fn leading_name(text: &str) -> Option<(&str, &str)> {
+    if let Some(rest) = text.strip_prefix('.') {
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        let (name, rest) = rest.split_at(end);
+        return (!name.is_empty() && !rest.trim_start().starts_with('(')).then_some((name, rest));
+    }
+    let quote = ["[\"", "['"].into_iter().find(|start| text.starts_with(start))?;
+    text[2..].split_once(&format!("{}]", &quote[1..]))
+}
+
+/// Adds advice on text that has no such field before it is parsed.
+fn parse_first(error: ExprError, texts: &Expr, names: &[&str]) -> ExprError {
+    let path = |names: &[&str]| FieldPath::try_new(names.iter().map(|name| (*name).to_owned()).collect()).ok();
+    match (texts.dotted().and_then(|(names, _)| path(&names)), path(names)) {
         (Some(texts), Some(inner)) => error.help(format!("parse JSON text first: {}", notation::parsing(&texts, &inner))),
         _ => error,
     }

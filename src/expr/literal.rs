@@ -3,6 +3,7 @@
 //! Semantics: `tf.constant`, `tf.ragged.constant`.
 
 use super::error::{ExprError, ExprResult};
+use super::kernels::time::{time_of, time_of_text};
 use crate::printable::counted;
 use crate::schema::{DType, Dim, Literal, Size, Type};
 use crate::tensor::limits::{MAX_VALUES, TOO_MANY_VALUES};
@@ -63,10 +64,11 @@ fn mixed(a: &DType, b: &DType) -> Option<DType> {
     }
 }
 
-/// Whether the dtype holds the literal exactly. A fraction counts as held by every float dtype whose range includes it.
+/// Whether the dtype holds the literal exactly; times are written as text. A fraction counts as held by every float dtype whose range includes it.
 pub fn holds(dtype: &DType, value: &Literal) -> bool {
     match (dtype, value) {
         (DType::Bool, Literal::Bool(_)) | (DType::String | DType::Bytes, Literal::String(_)) | (DType::Bytes, Literal::Bytes(_)) => true,
+        (DType::Arrow(ty), Literal::String(text)) => dtype.time().is_some() && time_of_text(text, ty).is_ok(),
         (_, Literal::Int(n)) => dtype.holds_integer(*n),
         (_, Literal::Float(x)) => dtype.holds_float(*x),
         (_, Literal::List(items)) => items.iter().all(|item| holds(dtype, item)),
@@ -148,6 +150,10 @@ pub fn leaf(values: &[&Literal], dtype: &DType) -> ExprResult<ArrayRef> {
                 .collect::<ExprResult<Vec<_>>>()?;
             Ok(Arc::new(LargeBinaryArray::from_vec(values)))
         }
+        DType::Arrow(ty) if dtype.time().is_some() => match values.iter().find(|v| !matches!(v, Literal::String(_))) {
+            Some(other) => Err(not_a(other, dtype)),
+            None => Ok(time_of(&leaf(values, &DType::String)?, ty)?),
+        },
         DType::Null | DType::Json | DType::Arrow(_) => Err(ExprError::new(format!("a constant cannot have the dtype {dtype}"))),
     }
 }
@@ -385,6 +391,9 @@ pub fn zero(dtype: &DType) -> ExprResult<Literal> {
         DType::String => Literal::String(String::new()),
         DType::Bytes => Literal::Bytes(Vec::new()),
         d if d.is_number() => Literal::Int(0),
+        d if d.time().is_some() => {
+            return Err(ExprError::new("times have no zero to fill with").help("give the value, as text, such as \"1970-01-01\""));
+        }
         other => return Err(ExprError::new(format!("a constant cannot have the dtype {other}"))),
     })
 }

@@ -149,6 +149,17 @@ impl Operand {
         }
     }
 
+    /// Whether it contains times.
+    pub fn holds_times(&self) -> bool {
+        let is_time = |ty: &Type| ty.dtype().is_some_and(|dtype| dtype.time().is_some());
+        match &self.kind {
+            OperandKind::Tensor(node) => is_time(&node.ty),
+            OperandKind::List(items) | OperandKind::Tuple(items) => items.iter().any(Operand::holds_times),
+            OperandKind::Results(call) => call.outputs.iter().any(is_time),
+            _ => false,
+        }
+    }
+
     /// Whether it contains a function.
     pub fn holds_function(&self) -> bool {
         match &self.kind {

@@ -1,9 +1,10 @@
 //! Types of results: dtype promotion, broadcasting of axes, and types without nulls.
 
 use super::error::{ExprError, ExprResult};
+use crate::schema::time::finer;
 use crate::schema::{DType, Dim, Element, Size, Type};
 
-/// NumPy's promotion of two dtypes; `None` for strings mixed with numbers.
+/// NumPy's promotion of two dtypes, the finer one of times; `None` for strings mixed with numbers.
 pub fn promote(a: &DType, b: &DType) -> Option<DType> {
     use DType::*;
     if a == b {
@@ -12,6 +13,7 @@ pub fn promote(a: &DType, b: &DType) -> Option<DType> {
     match (a, b) {
         (Bool, other) | (other, Bool) if other.is_number() => return Some(other.clone()),
         (String, Bytes) | (Bytes, String) => return Some(Bytes),
+        (Arrow(a), Arrow(b)) => return finer(a, b).map(|ty| Arrow(Box::new(ty))),
         _ => {}
     }
     let float = |bits| match bits {
@@ -265,6 +267,13 @@ fn joined_below(operands: &[&[Dim]], axis: usize, ragged: bool, least: usize) ->
             Ok(if sizes.iter().all(|s| *s == Size::Uniform) && i == 0 { Dim::UNIFORM } else { Dim::RAGGED })
         })
         .collect()
+}
+
+/// The axes of a field in rows of both: one whose size differs is ragged. The outermost axis in structures without axes becomes
+/// so when they are joined.
+pub fn either(a: &[Dim], b: &[Dim], has_rows: bool) -> Vec<Dim> {
+    let open = |axis: usize| if axis == 0 && !has_rows { Dim::UNIFORM } else { Dim::RAGGED };
+    a.iter().zip(b).enumerate().map(|(axis, (a, b))| if a == b { a.clone() } else { open(axis) }).collect()
 }
 
 /// The axes of tensors of equal rank stacked along a new axis; see [`joined`].

@@ -1,7 +1,9 @@
 //! The arguments of a call, in the forms that functions need.
 
 use super::binding::{Arg, Call};
-use super::coerce::{as_node, as_they_are, cast_node, common, index_node, moved_node, not_null, present, strict, strict_node};
+use super::coerce::{
+    as_node, as_they_are, cast_node, common, index_node, is_of_times, kept_node, moved_node, not_null, present, strict, strict_node,
+};
 use super::known::{constant_values, dtype_named, dtype_near, positive_axis, static_int, static_ints, static_text};
 use crate::expr::error::{ExprError, ExprResult, conversion, float_of, text_at};
 use crate::expr::eval::NodeKind;
@@ -35,13 +37,23 @@ impl Call {
         }
     }
 
-    /// Argument `i` as a tensor of any kind, including structures and sparse tensors. A literal has its default dtype.
+    /// Argument `i` as a tensor of any kind, including structures, times and sparse tensors. A literal has its default dtype.
     ///
     /// # Errors
     /// The argument is not a tensor.
     pub fn any(&mut self, i: usize) -> ExprResult<Arg> {
-        let node = self.beside_bytes(strict_node(self.operand(i)?)?)?;
+        let node = self.beside_bytes(kept_node(self.operand(i)?)?)?;
         Ok(self.push(node))
+    }
+
+    /// Argument `i` as a ragged or dense tensor whose values, which may be times, are moved.
+    ///
+    /// # Errors
+    /// The argument is a structure, a sparse tensor, or not a tensor.
+    pub fn kept(&mut self, i: usize) -> ExprResult<Arg> {
+        let arg = self.any(i)?;
+        self.plain(&arg)?;
+        Ok(arg)
     }
 
     /// Argument `i` as a ragged or dense tensor of any elements, including structures.
@@ -98,7 +110,8 @@ impl Call {
     /// # Errors
     /// The argument is a structure, a sparse tensor, or not a tensor.
     pub fn tensor(&mut self, i: usize) -> ExprResult<Arg> {
-        let arg = self.any(i)?;
+        let node = self.beside_bytes(strict_node(self.operand(i)?)?)?;
+        let arg = self.push(node);
         self.plain(&arg)?;
         Ok(arg)
     }
@@ -117,7 +130,8 @@ impl Call {
     /// The tensor has another dtype.
     pub fn tensor_of(&mut self, i: usize, dtype: &DType) -> ExprResult<Arg> {
         let item = self.operand(i)?.clone();
-        let node = strict(as_node(&item, Some(dtype))?)?;
+        let node = as_node(&item, Some(dtype))?;
+        let node = if is_of_times(&node) && dtype.time().is_some() { not_null(node) } else { strict(node)? };
         if node.ty.dtype() != Some(dtype) {
             let both_text = |d: &DType| matches!(d, DType::String | DType::Bytes);
             if node.ty.dtype().is_some_and(both_text) && both_text(dtype) {

@@ -1,6 +1,6 @@
 //! A call while it is being bound.
 
-use super::coerce::{NULLS, cast_node, take_dtype};
+use super::coerce::{NULLS, cast_node, common_compared, take_dtype};
 use super::fold::fold;
 use super::signature::{Param, ParamKind, Signature};
 use crate::error::{Result, nearest};
@@ -217,6 +217,26 @@ impl Call {
             }
         }
         take_dtype(items)
+    }
+
+    /// If one of these arguments holds times, replaces them all by the counts of the finest unit of these, and returns the dtype of
+    /// that unit.
+    ///
+    /// # Errors
+    /// Times beside other values, or times of different kinds.
+    pub fn count_times(&mut self, which: &[usize]) -> ExprResult<Option<DType>> {
+        let which: Vec<usize> = which.iter().copied().filter(|i| self.given(*i).is_some()).collect();
+        let items: Vec<Operand> = which.iter().filter_map(|i| self.given(*i).cloned()).collect();
+        if !items.iter().any(Operand::holds_times) {
+            return Ok(None);
+        }
+        let nodes = common_compared(&items, &self.name, &self.text)?;
+        let dtype = nodes.first().and_then(|node| node.ty.dtype().cloned());
+        for ((i, node), item) in which.into_iter().zip(nodes).zip(items) {
+            let kind = OperandKind::Tensor(cast_node(node, &DType::Int64, &self.text)?);
+            self.given[i] = Some(Operand { kind, span: item.span });
+        }
+        Ok(dtype)
     }
 
     /// The parameter names, each with its argument, or else with its default as written in the signature.

@@ -10,11 +10,12 @@ use crate::expr::kernels::{cast, entries};
 use crate::expr::literal;
 use crate::expr::operand::{self, Operand, OperandKind};
 use crate::expr::span::Span;
-use crate::expr::types::{may_hold_nulls, promote, without_nulls};
+use crate::expr::types::{self, may_hold_nulls, promote, without_nulls};
 use crate::path::FieldPath;
 use crate::schema::literal::quote;
 use crate::schema::notation::{declaration, schema_option};
-use crate::schema::{DType, Dim, Element, Field, Literal, Type};
+use crate::schema::time::TimeKind;
+use crate::schema::{DType, Element, Field, Literal, Type};
 use crate::tensor::Tensor;
 use arrow_array::ArrayRef;
 use std::sync::Arc;
@@ -50,6 +51,11 @@ fn node_of(item: &Operand, dtype: Option<&DType>) -> ExprResult<Node> {
     }
     match &item.kind {
         OperandKind::Dict(entries, None) => structure(entries, |item| as_node(item, None)),
+        OperandKind::List(items) | OperandKind::Tuple(items)
+            if items.iter().any(is_dict) && items.iter().all(is_structure) && !items.iter().all(is_dict) =>
+        {
+            pack(alike(items, "a list", &Arc::from(""))?, item.span.clone())
+        }
         OperandKind::List(items) | OperandKind::Tuple(items) if items.iter().any(is_dict) => {
             structures(items, &item.span, |item| as_node(item, None))
         }
@@ -85,26 +91,92 @@ fn is_dict(item: &Operand) -> bool {
     matches!(item.kind, OperandKind::Dict(..))
 }
 
+fn is_structure(item: &Operand) -> bool {
+    is_dict(item) || item.node().is_some_and(|node| node.ty.fields().is_some())
+}
+
+/// Whether an item is structures: a tensor of them, a dictionary, or a list with either.
+pub fn is_of_structures(item: &Operand) -> bool {
+    is_structure(item) || item.elements().is_some_and(|items| items.iter().any(is_structure))
+}
+
 /// Tensors to be joined, which may hold nulls: of one dtype, or structures of one type.
 ///
 /// # Errors
 /// Strings mixed with numbers, structures with different fields, or items that are not tensors.
 pub fn alike(list: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<Node>> {
-    let is_structure = |item: &Operand| is_dict(item) || item.node().is_some_and(|n| n.ty.fields().is_some());
-    let holds_dicts = |item: &Operand| item.elements().is_some_and(|items| items.iter().any(is_dict));
-    if !list.iter().all(|item| is_structure(item) || holds_dicts(item)) {
+    if !list.iter().all(is_of_structures) {
         return common_of(list, name, text, moved_node);
     }
-    let nodes = list.iter().map(moved_node).collect::<ExprResult<Vec<_>>>()?;
+    let fields = list.iter().filter(|item| !is_dict(item)).find_map(|item| item.node()?.ty.fields());
+    let moved = |item: &Operand| match fields {
+        Some(fields) => moved_node(&adapted(item, fields)?),
+        None => moved_node(item),
+    };
+    let nodes = list.iter().map(moved).collect::<ExprResult<Vec<_>>>()?;
     let Some(first) = nodes.first() else { return Ok(nodes) };
     let mut element = first.ty.element.clone();
     for (item, node) in list.iter().zip(&nodes) {
         element = common_element(&element, &node.ty.element, node.ty.rank() > 0).ok_or_else(|| {
-            let message = format!("{name} expects structures of the same type; these have different fields or dtypes");
-            ExprError::at(item.span.clone(), message)
+            let why = difference(&element, &node.ty.element).unwrap_or_else(|| "these differ".to_owned());
+            ExprError::at(item.span.clone(), format!("{name} expects structures of the same type; {why}"))
         })?;
     }
     nodes.into_iter().map(|node| with_element(node, &element, text)).collect()
+}
+
+/// A dictionary, or a list of dictionaries, written beside structures with these fields: with the fields in this order, and
+/// literals in the dtypes of the fields that hold them. Unchanged if it has other keys.
+fn adapted(item: &Operand, fields: &[Field]) -> ExprResult<Operand> {
+    let entry_of = |entries: &[(Operand, Operand)], field: &Field| {
+        let name = Literal::String(field.name.clone());
+        entries.iter().find(|(key, _)| key.literal().as_ref() == Some(&name)).cloned()
+    };
+    let kind = match &item.kind {
+        OperandKind::Dict(entries, None) if entries.len() == fields.len() => {
+            let own: Option<Vec<_>> = fields.iter().map(|field| entry_of(entries, field)).collect();
+            let Some(own) = own else { return Ok(item.clone()) };
+            let adapt = |((key, value), field): ((Operand, Operand), &Field)| Ok((key, adapted_value(&value, &field.ty)?));
+            OperandKind::Dict(own.into_iter().zip(fields).map(adapt).collect::<ExprResult<_>>()?, None)
+        }
+        OperandKind::List(items) | OperandKind::Tuple(items) => {
+            OperandKind::List(items.iter().map(|item| adapted(item, fields)).collect::<ExprResult<_>>()?)
+        }
+        _ => return Ok(item.clone()),
+    };
+    Ok(Operand { kind, span: item.span.clone() })
+}
+
+fn adapted_value(value: &Operand, ty: &Type) -> ExprResult<Operand> {
+    match (&ty.element, value.literal()) {
+        (Element::Value(dtype), Some(literal)) if literal != Literal::None && literal::holds(dtype, &literal) => {
+            let node = constant_of(&literal, dtype, &value.span)?;
+            Ok(Operand { kind: OperandKind::Tensor(node), span: value.span.clone() })
+        }
+        (Element::Struct(fields), _) => adapted(value, fields),
+        _ => Ok(value.clone()),
+    }
+}
+
+/// What differs between the fields of structures.
+fn difference(a: &Element, b: &Element) -> Option<String> {
+    let (Element::Struct(a), Element::Struct(b)) = (a, b) else { return None };
+    let has = |fields: &[Field], name: &str| fields.iter().any(|field| field.name == name);
+    if let Some(missing) = a.iter().find(|field| !has(b, &field.name)) {
+        return Some(format!("this one has no field {}", missing.name));
+    }
+    if let Some(extra) = b.iter().find(|field| !has(a, &field.name)) {
+        return Some(format!("the first has no field {}", extra.name));
+    }
+    a.iter().zip(b).find(|(a, b)| a.name != b.name || common_element(&a.ty.element, &b.ty.element, true).is_none()).map(|(a, b)| {
+        if a.name != b.name {
+            return "these have their fields in different orders".to_owned();
+        }
+        match difference(&a.ty.element, &b.ty.element) {
+            Some(inner) => format!("in {}, {inner}", a.name),
+            None => format!("{} is {} here and {} in the first", a.name, operand::describe(&b.ty), operand::describe(&a.ty)),
+        }
+    })
 }
 
 /// The common element type of structures to be joined: a text field is bytes if it is bytes in one of them, a field may be null
@@ -120,7 +192,7 @@ fn common_element(a: &Element, b: &Element, has_rows: bool) -> Option<Element> {
             let fields = a.iter().zip(b).map(|(a, b)| {
                 let element = common_element(&a.ty.element, &b.ty.element, has_rows || a.ty.rank() > 0)?;
                 let (optional, with_nulls) = (a.ty.optional || b.ty.optional, a.ty.with_nulls || b.ty.with_nulls);
-                let dims = if a.ty.is_sparse() { a.ty.dims.clone() } else { common_dims(&a.ty.dims, &b.ty.dims, has_rows) };
+                let dims = if a.ty.is_sparse() { a.ty.dims.clone() } else { types::either(&a.ty.dims, &b.ty.dims, has_rows) };
                 let is_alike = a.name == b.name && a.ty.rank() == b.ty.rank() && (!a.ty.is_sparse() || a.ty.dims == b.ty.dims);
                 is_alike.then(|| Field { ty: Type { element, dims, optional, with_nulls }, ..a.clone() })
             });
@@ -128,13 +200,6 @@ fn common_element(a: &Element, b: &Element, has_rows: bool) -> Option<Element> {
         }
         _ => None,
     }
-}
-
-/// The axes of a field in rows of both: one whose size differs is ragged. The outermost axis in structures without axes becomes
-/// so when they are joined.
-fn common_dims(a: &[Dim], b: &[Dim], has_rows: bool) -> Vec<Dim> {
-    let open = |axis: usize| if axis == 0 && !has_rows { Dim::UNIFORM } else { Dim::RAGGED };
-    a.iter().zip(b).enumerate().map(|(axis, (a, b))| if a == b { a.clone() } else { open(axis) }).collect()
 }
 
 /// A structure converted to that element type: text fields may be bytes instead, and axes ragged.
@@ -161,6 +226,14 @@ pub fn common(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<
 /// See [`common`].
 pub fn common_moved(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<Node>> {
     common_of(items, name, text, moved_node)
+}
+
+/// Like [`common`], for tensors to be compared, which may be times.
+///
+/// # Errors
+/// See [`common`].
+pub fn common_compared(items: &[Operand], name: &str, text: &Arc<str>) -> ExprResult<Vec<Node>> {
+    common_of(items, name, text, kept_node)
 }
 
 fn common_of(items: &[Operand], name: &str, text: &Arc<str>, of: fn(&Operand) -> ExprResult<Node>) -> ExprResult<Vec<Node>> {
@@ -194,6 +267,14 @@ fn common_of(items: &[Operand], name: &str, text: &Arc<str>, of: fn(&Operand) ->
         .collect()
 }
 
+/// Whether all values of a literal are strings.
+fn is_text(literal: &Literal) -> bool {
+    match literal {
+        Literal::List(items) => items.iter().all(is_text),
+        other => matches!(other, Literal::String(_)),
+    }
+}
+
 /// A literal as a tensor of that dtype.
 fn constant_of(literal: &Literal, dtype: &DType, span: &Span) -> ExprResult<Node> {
     let (ty, tensor) = literal::plain(literal, Some(dtype)).map_err(|e| e.or_at(span.clone()))?;
@@ -205,7 +286,10 @@ fn constant_of(literal: &Literal, dtype: &DType, span: &Span) -> ExprResult<Node
 /// # Errors
 /// A list whose rows differ in depth.
 pub fn take_dtype(items: Vec<&mut Operand>) -> ExprResult<()> {
-    let dtypes = items.iter().filter_map(|item| item.node()).map(|node| node.ty.dtype().filter(|dtype| dtype.is_number()).cloned());
+    let dtypes = items
+        .iter()
+        .filter_map(|item| item.node())
+        .map(|node| node.ty.dtype().filter(|dtype| dtype.is_number() || dtype.time().is_some()).cloned());
     let Some(dtype) = dtypes.reduce(|a, b| promote(&a?, &b?)).flatten() else { return Ok(()) };
     for item in items {
         if let Some(literal) = item.literal().filter(|literal| *literal != Literal::None && literal::holds(&dtype, literal)) {
@@ -227,6 +311,10 @@ fn with_literals(items: &[Operand], of_tensors: Option<DType>, name: &str, text:
         };
         if dtype.as_ref().is_some_and(|before| literal::holds(before, &literal)) {
             continue;
+        }
+        if let Some(time) = dtype.as_ref().filter(|before| before.time().is_some() && is_text(&literal)) {
+            // Not a time: the error says why.
+            constant_of(&literal, time, &item.span)?;
         }
         let own = literal::plain(&literal, None).map_err(|e| e.or_at(item.span.clone()))?.0.dtype().cloned().unwrap_or(DType::Float32);
         dtype = Some(match dtype {
@@ -274,6 +362,12 @@ fn requoted(name: &str, text: &Arc<str>, span: &Span, literal: &Literal, dtype: 
 fn clash(name: &str, text: &Arc<str>, span: &Span, is_literal: bool, a: &DType, b: &DType) -> ExprError {
     let does = if name.contains(['=', '<', '>']) { "compare" } else { "combine" };
     let error = ExprError::at(span.clone(), format!("{name} cannot {does} {a} and {b}"));
+    if let (Some(_), Some(_)) = (a.time(), b.time()) {
+        return error.help("to convert a time: cast(x, \"timestamp[us]\")");
+    }
+    if [a, b].into_iter().any(|dtype| dtype.time().is_some()) {
+        return error.help("times are written as text, such as \"2024-05-01T12:30:00\"; for a count of their units: cast(x, int64)");
+    }
     let is_text = [a, b].into_iter().any(|dtype| matches!(dtype, DType::String | DType::Bytes));
     let number = [a, b].into_iter().find(|dtype| dtype.is_number());
     error.help(match number.filter(|_| is_text) {
@@ -384,6 +478,9 @@ fn of_tensor_dtype(node: Node) -> ExprResult<Node> {
         let own = name.and_then(|name| FieldPath::parse(name).ok());
         return Err(match own.filter(|path| *dtype == DType::Null && (path.names().len() == 1 || node.ty.dims.is_empty())) {
             Some(path) => error.help(valueless(&path, &node.ty)),
+            None if dtype.time().is_some_and(|time| time.kind == TimeKind::Duration) => {
+                error.help(format!("for numbers of seconds: {} / \"PT1S\"", name.unwrap_or("x")))
+            }
             None if dtype.time().is_some() => {
                 error.help(format!("to convert times to counts of their unit: cast({}, int64)", name.unwrap_or("x")))
             }
@@ -429,13 +526,28 @@ pub fn present(node: Node) -> Node {
     without(node, AllowedNulls::InRows)
 }
 
-/// An item as a tensor of which whole values are selected or moved. It may hold nulls among its rows and its items, but no
-/// null lists in between; see [`Node::moved_below`].
+/// An item as a tensor of which whole values, which may be times, are selected or moved. It may hold nulls among its rows and
+/// its items, but no null lists in between; see [`Node::moved_below`].
 ///
 /// # Errors
 /// The item is not a tensor, or has a foreign dtype.
 pub fn moved_node(item: &Operand) -> ExprResult<Node> {
-    Ok(moved(of_tensor_dtype(as_node(item, None)?)?))
+    let node = as_node(item, None)?;
+    Ok(moved(if is_of_times(&node) { node } else { of_tensor_dtype(node)? }))
+}
+
+/// Whether a tensor holds times, which can be moved and compared but not computed with.
+pub fn is_of_times(node: &Node) -> bool {
+    node.ty.dtype().is_some_and(|dtype| dtype.time().is_some())
+}
+
+/// An item as a tensor without nulls whose values are moved or compared: they may be times.
+///
+/// # Errors
+/// The item is not a tensor, or has another foreign dtype.
+pub fn kept_node(item: &Operand) -> ExprResult<Node> {
+    let node = as_node(item, None)?;
+    if is_of_times(&node) { Ok(not_null(node)) } else { strict(node) }
 }
 
 /// As [`moved_node`], for a tensor of any dtype.

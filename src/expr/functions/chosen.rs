@@ -11,13 +11,13 @@
 
 use super::apply::{pointwise, value_by_value};
 use crate::error::Result;
-use crate::expr::call::{Arg, Call, as_node, common_moved, present};
+use crate::expr::call::{Arg, Call, alike, as_node, common_moved, is_of_structures, present};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::{Args, Node, Value};
 use crate::expr::kernels::cast::bools;
 use crate::expr::kernels::datum::{Datum, RowError};
 use crate::expr::kernels::elementwise::choose;
-use crate::expr::operand::OperandKind;
+use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::types;
 use crate::schema::Type;
 use crate::tensor::Tensor;
@@ -32,6 +32,9 @@ fn chosen(operands: &[Datum]) -> Result<ArrayRef, RowError> {
 /// Argument 1 where the condition is true, else argument 2.
 pub fn one_of_two(call: &mut Call, condition: Arg) -> ExprResult<OperandKind> {
     let items = [call.operand(1)?.clone(), call.operand(2)?.clone()];
+    if items.iter().all(is_of_structures) {
+        return whole_structures(call, condition, &items);
+    }
     let nodes = common_moved(&items, &call.name, call.text())?;
     let nodes = nodes.into_iter().map(|node| call.beside_bytes(node)).collect::<ExprResult<Vec<_>>>()?;
     let sizes = |node: &Node| node.ty.dims.iter().map(|dim| dim.size).collect::<Vec<_>>();
@@ -52,6 +55,30 @@ pub fn one_of_two(call: &mut Call, condition: Arg) -> ExprResult<OperandKind> {
     }
     let dtype = x.dtype()?.clone();
     pointwise(call, [condition, x.clone(), y.clone()], dtype, |operands| chosen(&operands))
+}
+
+/// One of two structures, or lists of structures, for each record.
+fn whole_structures(call: &mut Call, condition: Arg, items: &[Operand]) -> ExprResult<OperandKind> {
+    if condition.rank() > 0 {
+        let message = format!("where chooses between whole structures, with one bool for each record; this is {}", condition.ty);
+        return Err(ExprError::at(condition.span.clone(), message));
+    }
+    let nodes = alike(items, &call.name, call.text())?;
+    let args: Vec<Arg> = nodes.into_iter().map(|node| call.push(node)).collect();
+    let [x, y] = args.as_slice() else { return Err(call.internal("two operands")) };
+    if x.rank() != y.rank() {
+        return Err(ExprError::at(y.span.clone(), format!("where: x has rank {}, y has rank {}", x.rank(), y.rank())));
+    }
+    let dims = types::either(&x.ty.dims, &y.ty.dims, false);
+    let (optional, with_nulls) = (x.ty.optional || y.ty.optional, x.ty.with_nulls || y.ty.with_nulls);
+    let ty = Type { dims, optional, with_nulls, ..x.ty.clone() };
+    let (x, y) = (x.clone(), y.clone());
+    call.one(ty, move |args| {
+        let (conditions, a, b) = (condition.of(args)?, x.of(args)?, y.of(args)?);
+        let bits = bools(conditions.as_leaf()?)?;
+        let rows: Vec<usize> = (0..args.nrows).map(|row| if bits.value(row) { row } else { args.nrows + row }).collect();
+        Tensor::concat(&[&a, &b])?.gather(&rows)
+    })
 }
 
 /// One of two tensors with the same axes, of which whole rows may be null, for each record.

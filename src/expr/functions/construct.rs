@@ -5,7 +5,7 @@
 use super::apply::{unary, with_dtype};
 use super::axes::transposed;
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function, Integer, as_node, strict_node};
+use crate::expr::call::{Arg, Call, Function, Integer, as_node, kept_node, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Node;
 use crate::expr::kernels::cast::{Convert, i64s, native};
@@ -99,7 +99,7 @@ pub static FUNCTIONS: &[Function] = &[
     ),
     function!(["fill"], "dims, value, name", "A tensor filled with one value.", [("fill([2, 2], 7)", "[[7, 7], [7, 7]]")], |c| {
         let value = c.operand(1)?.clone();
-        let node = strict_node(&value)?;
+        let node = kept_node(&value)?;
         filled(c, node)
     }),
     function!(["zeros"], "shape, dtype=float32, name", "A tensor of zeros.", [("zeros([2], int32)", "[0, 0]")], |c| constant_filled(c, 0)),

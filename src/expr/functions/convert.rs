@@ -58,7 +58,7 @@ pub static FUNCTIONS: &[Function] = &[
 ];
 
 fn to_tensor(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.tensor(0)?;
+    let x = call.kept(0)?;
     let dtype = x.dtype()?.clone();
     let rank = x.rank();
     let shape = match call.integer_list(2)? {
@@ -204,7 +204,7 @@ fn pad(tensor: &Tensor, levels: usize, sizes: &[Vec<usize>], dims: &[Dim], defau
 }
 
 fn from_tensor(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.tensor(0)?;
+    let x = call.kept(0)?;
     if let Some(axis) = last_ragged(&x.ty.dims) {
         return Err(ExprError::at(x.span.clone(), format!("from_tensor expects a dense tensor, but axis {axis} is ragged")));
     }

@@ -3,8 +3,8 @@
 //! Semantics: `tf.slice`, `tf.strided_slice`, `tf.reverse_sequence`, `tf.ensure_shape`, `tf.signal.frame`,
 //! `tf.unravel_index`.
 
-use crate::error::Error;
-use crate::expr::call::{Call, Function, positive_axis, static_ints};
+use crate::error::{Error, Result};
+use crate::expr::call::{Call, Function, Integer, positive_axis, static_ints};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::cast::{cast, i64s};
 use crate::expr::kernels::level::{bounding_known, merged, partition_of, wrap};
@@ -266,9 +266,10 @@ fn frame(call: &Call) -> ExprResult<String> {
 fn unravel_index(call: &mut Call) -> ExprResult<OperandKind> {
     let x = call.tensor(0)?;
     call.check_dtype(&x, "int32 and int64", |dtype| matches!(dtype, DType::Int32 | DType::Int64))?;
-    let sizes = call.ints(1)?.unwrap_or_default();
-    let total = sizes.iter().try_fold(1i64, |all, size| all.checked_mul((*size).max(0)));
-    let Some(total) = total else { return Err(call.error("unravel_index: the tensor would have more than 2^63 values")) };
+    let sizes = call.all_integers(1)?;
+    if let Some(known) = sizes.iter().map(Integer::known).collect::<Option<Vec<_>>>() {
+        product(&known).map_err(|why| call.error(format!("unravel_index: {why}")))?;
+    }
     if x.rank() > 1 {
         return Err(call.error(format!("unravel_index expects an index or a vector of them, found {}", x.ty)));
     }
@@ -279,9 +280,12 @@ fn unravel_index(call: &mut Call) -> ExprResult<OperandKind> {
         let rows = merged(&tensor, 0, rank)?;
         let wide = cast(tensor.levels(rank)?.1.as_leaf()?, &DType::Int64)?;
         let indices = i64s(&wide)?;
+        let all = sizes.iter().map(|n| n.of(args)).collect::<Result<Vec<_>>>()?;
         let mut out = Vec::with_capacity(indices.len() * sizes.len());
         let mut lengths = Vec::with_capacity(rows.nrows() * sizes.len());
         for record in 0..rows.nrows() {
+            let sizes: Vec<i64> = all.iter().map(|n| n.at(record)).collect();
+            let total = product(&sizes).map_err(|why| Error::data(why).at_row(record))?;
             let own = &indices[rows.range(record)];
             if let Some(bad) = own.iter().find(|index| !(0..total).contains(*index)) {
                 return Err(Error::data(format!("index {bad} is out of range for {total} values")).at_row(record));
@@ -298,4 +302,10 @@ fn unravel_index(call: &mut Call) -> ExprResult<OperandKind> {
         let inner = if rank == 1 { vec![partition_of(&x.ty.dims[0], lengths)?] } else { Vec::new() };
         wrap([axes].into_iter().chain(inner), Tensor::Leaf(values))
     })
+}
+
+/// The number of values of a tensor with axes of these sizes.
+fn product(sizes: &[i64]) -> Result<i64, &'static str> {
+    let total = sizes.iter().try_fold(1i64, |all, size| all.checked_mul((*size).max(0)));
+    total.ok_or("the tensor would have more than 2^63 values")
 }

@@ -29,7 +29,7 @@ pub static FUNCTIONS: &[Function] = &[
         "The innermost values, with all ragged axes removed.",
         [("flat_values([[[3], [1, 2]], []])", "[3, 1, 2]")],
         |c| {
-            let x = c.tensor(0)?;
+            let x = c.kept(0)?;
             merge(c, x, |dims| last_ragged(dims).unwrap_or(0))
         }
     ),
@@ -110,7 +110,7 @@ pub static FUNCTIONS: &[Function] = &[
         "The number of row partitions: one for each axis from 1 to the innermost ragged axis.",
         [("ragged_rank(ragged.constant([[3, 1], [2]]))", "1")],
         |c| {
-            let x = c.tensor(0)?;
+            let x = c.kept(0)?;
             integer(c, last_ragged(&x.ty.dims).unwrap_or(0), &DType::Int64)
         }
     ),
@@ -192,7 +192,7 @@ fn integer(call: &mut Call, n: usize, dtype: &DType) -> ExprResult<OperandKind> 
 
 /// Argument 0 as a tensor with rows: at least two axes.
 fn rows(call: &mut Call) -> ExprResult<Arg> {
-    let x = call.tensor(0)?;
+    let x = call.kept(0)?;
     if x.rank() < 2 {
         return Err(ExprError::at(x.span.clone(), format!("{} expects a tensor of rank 2 or higher, found {}", call.name, x.ty)));
     }
@@ -283,7 +283,7 @@ pub fn rewrap(call: &mut Call, x: Arg, new: Arg, levels: usize) -> ExprResult<Op
 }
 
 fn with_flat_values(call: &mut Call) -> ExprResult<OperandKind> {
-    let (x, new) = (call.tensor(0)?, call.any(1)?);
+    let (x, new) = (call.kept(0)?, call.any(1)?);
     let Some(last) = last_ragged(&x.ty.dims) else {
         return rewrap(call, x.clone(), new, 1.min(x.rank()));
     };
@@ -350,7 +350,7 @@ fn row_numbers<I: Iterator<Item = usize> + 'static>(
 }
 
 fn row_lengths(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.tensor(0)?;
+    let x = call.kept(0)?;
     let axis = call.optional_int(1)?.unwrap_or(1);
     let axis = call.axis(1, axis, x.rank())?;
     let ty = Type::tensor(DType::Int64, x.ty.dims[..axis].to_vec());

@@ -2,6 +2,7 @@
 //!
 //! Semantics: `tf.pad`, `tf.roll`, `tf.eye`, `tf.linspace`, `tf.histogram_fixed_width`.
 
+use super::time::named;
 use crate::expr::call::{Call, Function, as_node, common, static_int, static_ints};
 use crate::expr::error::ExprResult;
 use crate::expr::operand::{Operand, OperandKind};
@@ -200,6 +201,9 @@ fn pad(call: &Call) -> ExprResult<String> {
     let pairs = paddings(call, ty.rank())?;
     let constant = match ty.dtype() {
         _ if call.given(3).is_some() => "constant_values",
+        Some(dtype) if dtype.time().is_some() && ["", "CONSTANT"].contains(&mode.as_str()) => {
+            return Err(call.error("pad: times need a value to be padded with").help("write it as text: constant_values=\"1970-01-01\""));
+        }
         Some(DType::String | DType::Bytes) => "\"\"",
         Some(DType::Bool) => "False",
         _ => "0",
@@ -224,6 +228,7 @@ fn pad(call: &Call) -> ExprResult<String> {
                 // Converted directly to the tensor's dtype: going through float32 would lose digits.
                 let value = match ty.dtype() {
                     Some(DType::String | DType::Bytes) => constant.to_owned(),
+                    Some(dtype) if dtype.time().is_some() => format!("cast({constant}, \"{}\")", named(dtype)),
                     _ if is_other => constant.to_owned(),
                     _ => format!("{}({constant}, identity(tensor).dtype)", if is_literal { "constant" } else { "cast" }),
                 };

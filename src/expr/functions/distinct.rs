@@ -3,6 +3,7 @@
 //! Semantics: `tf.unique`, `tf.unique_with_counts`.
 
 use super::apply::with_dtype;
+use super::time_order::{Returned, by_order};
 use crate::error::Result;
 use crate::expr::call::{Call, Function, INDEX_DTYPES};
 use crate::expr::error::ExprResult;
@@ -29,14 +30,14 @@ pub static FUNCTIONS: &[Function] = &[
         "x, out_idx=int32 -> y, idx",
         "The distinct values in order of first occurrence, and for each value its index among them.",
         [("unique([7, 5, 7])[0]", "[7, 5]"), ("unique([7, 5, 7]).idx", "[0, 1, 0]")],
-        |call| unique(call, false)
+        |call| by_order(call, &[0], Returned::Values, |c, _| unique(c, false))
     ),
     function!(
         ["unique_with_counts"],
         "x, out_idx=int32 -> y, idx, count",
         "Like unique, with the count of each distinct value.",
         [("unique_with_counts([\"a\", \"b\", \"a\"]).count", "[2, 1]")],
-        |call| unique(call, true)
+        |call| by_order(call, &[0], Returned::Values, |c, _| unique(c, true))
     ),
 ];
 

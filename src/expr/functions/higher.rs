@@ -12,7 +12,7 @@
 
 use super::decompose::{flat, rewrap, sparse_with_values, values_of};
 use crate::error::Error;
-use crate::expr::call::{Arg, Call, Function, as_node, cast_node, strict_node};
+use crate::expr::call::{Arg, Call, Function, as_node, cast_node, is_of_times, kept_node, not_null, strict, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::{Each, Node, NodeKind, Param};
 use crate::expr::kernels::entries;
@@ -133,7 +133,7 @@ fn map_flat_values(call: &mut Call) -> ExprResult<OperandKind> {
     let (mut ragged, text) = (Vec::new(), call.text().clone());
     let given = arguments(call)?;
     let (positional, keywords) = replaced(given, &|ty| last_ragged(&ty.dims).is_some() && ty.fields().is_none(), &mut |operand, _| {
-        let node = strict_node(operand)?;
+        let node = kept_node(operand)?;
         let flat = flat(&mut Call::operator("flat_values", operand.span.clone(), text.clone()), node.clone())?;
         ragged.push(node);
         Ok(flat)
@@ -147,7 +147,7 @@ fn map_flat_values(call: &mut Call) -> ExprResult<OperandKind> {
         return Err(ExprError::at(other.span.clone(), format!("{}: the ragged tensors have different partitions", call.name)));
     }
     let first = same_partitions(call, &ragged, levels)?;
-    let new = strict_node(&result)?;
+    let new = kept_node(&result)?;
     if new.ty.rank() == 0 {
         return Err(call.error(format!("{}: the function returns a single value; it must return one for each flat value", call.name)));
     }
@@ -236,7 +236,7 @@ fn map_fn(call: &mut Call) -> ExprResult<OperandKind> {
         OperandKind::Results(_) => elems.elements(),
         _ => None,
     };
-    let over = list.as_ref().map_or_else(|| vec![elems.clone()], Clone::clone).iter().map(strict_node).collect::<ExprResult<Vec<_>>>()?;
+    let over = list.as_ref().map_or_else(|| vec![elems.clone()], Clone::clone).iter().map(kept_node).collect::<ExprResult<Vec<_>>>()?;
     if over.is_empty() {
         return Err(ExprError::at(elems.span.clone(), format!("{} needs at least one tensor", call.name)));
     }
@@ -335,7 +335,8 @@ impl Wanted {
 
     /// A result of the function as a tensor of the dtype.
     fn node(&self, result: &Operand) -> ExprResult<Node> {
-        let node = crate::expr::call::strict(as_node(result, self.dtype.as_ref())?)?;
+        let node = as_node(result, self.dtype.as_ref())?;
+        let node = if is_of_times(&node) { not_null(node) } else { strict(node)? };
         if node.ty.is_sparse() {
             return Err(ExprError::at(result.span.clone(), "the function returns a sparse tensor for each item; these cannot be combined"));
         }

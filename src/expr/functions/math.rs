@@ -6,6 +6,7 @@ use super::apply::{pointwise, unary};
 use super::durations;
 use super::sparse::arithmetic as sparse;
 use super::time;
+use super::time_order::{Returned, by_order};
 use crate::expr::call::{Arg, Call, Function, as_node, cast_node, not_null, strict, strict_node};
 use crate::expr::error::{ExprError, ExprResult, conversion, float_of, text_at};
 use crate::expr::kernels::cast::cast;
@@ -60,13 +61,17 @@ pub static FUNCTIONS: &[Function] = &[
         c,
         Binary::Power
     )),
-    function!(["minimum", "math.minimum"], "x, y", "The smaller of two values.", [("minimum([1, 5], 3)", "[1, 3]")], |c| arithmetic(
+    function!(["minimum", "math.minimum"], "x, y", "The smaller of two values.", [("minimum([1, 5], 3)", "[1, 3]")], |c| by_order(
         c,
-        Binary::Minimum
+        &[0, 1],
+        Returned::Values,
+        |c, _| arithmetic(c, Binary::Minimum)
     )),
-    function!(["maximum", "math.maximum"], "x, y", "The larger of two values.", [("maximum([1, 5], 3)", "[3, 5]")], |c| arithmetic(
+    function!(["maximum", "math.maximum"], "x, y", "The larger of two values.", [("maximum([1, 5], 3)", "[3, 5]")], |c| by_order(
         c,
-        Binary::Maximum
+        &[0, 1],
+        Returned::Values,
+        |c, _| arithmetic(c, Binary::Maximum)
     )),
     function!(
         ["math.squared_difference", "squared_difference"],
@@ -254,7 +259,7 @@ pub static FUNCTIONS: &[Function] = &[
         "t|x, clip_value_min|min, clip_value_max|max",
         "Clip values to a range.",
         [("clip_by_value([1, 5, 9], 2, 7)", "[2, 5, 7]")],
-        clip
+        |c| by_order(c, &[0, 1, 2], Returned::Values, |c, _| clip(c))
     ),
     function!(
         ["math.is_finite", "is_finite", "debugging.is_finite"],

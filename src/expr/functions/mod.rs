@@ -81,6 +81,7 @@ mod special;
 mod strings;
 mod structured;
 mod time;
+mod time_order;
 
 pub use left_out::{LEFT_OUT, reason};
 

@@ -16,7 +16,7 @@
 use super::apply::pointwise;
 use super::time::{time_constant, unusable};
 use crate::error::Result;
-use crate::expr::call::{Arg, Call, Function, as_maps, as_node, is_map, moved, moved_node, not_null, strict};
+use crate::expr::call::{Arg, Call, Function, as_maps, as_node, is_map, is_of_times, moved_node, not_null, strict};
 use crate::expr::error::{ExprError, ExprResult, conversion, text_at};
 use crate::expr::eval::{Node, NodeKind};
 use crate::expr::kernels::compare::compare;
@@ -30,8 +30,7 @@ use crate::expr::types::promote;
 use crate::schema::{DType, Dim, Element, Literal, Size, Type};
 use crate::tensor::Tensor;
 use crate::tensor::nulls::{Filling, all_known, fill_values};
-use crate::tensor::time::{ticks, times};
-use arrow_array::cast::AsArray;
+use crate::tensor::time::ticks;
 use arrow_array::{Array, ArrayRef, BooleanArray, new_null_array};
 use arrow_buffer::BooleanBuffer;
 use std::sync::Arc;
@@ -226,8 +225,7 @@ fn filler_of(call: &Call, node: &Node, value: &Operand) -> ExprResult<Node> {
         }
         _ => {
             let filler = as_node(value, dtype)?;
-            let is_time = dtype.is_some_and(|dtype| dtype.time().is_some() && filler.ty.dtype() == Some(dtype));
-            if is_time { not_null(filler) } else { strict(filler)? }
+            if is_of_times(&filler) && filler.ty.dtype() == dtype { not_null(filler) } else { strict(filler)? }
         }
     };
     if let (Some(dtype), Some(found)) = (dtype, filler.ty.dtype())
@@ -266,9 +264,8 @@ fn fill_lists(call: &mut Call, node: &Node, x: Arg, value: &Operand) -> ExprResu
 }
 
 fn null_if(call: &mut Call) -> ExprResult<OperandKind> {
-    let node = as_node(call.operand(0)?, None)?;
-    let is_time = node.ty.dtype().is_some_and(|dtype| dtype.time().is_some());
-    let node = if is_time { moved(node) } else { moved_node(call.operand(0)?)? };
+    let node = moved_node(call.operand(0)?)?;
+    let is_time = is_of_times(&node);
     let value = call.operand(1)?.clone();
     if let Some(Literal::Float(number)) = value.literal()
         && number.is_nan()
@@ -287,22 +284,18 @@ fn null_if(call: &mut Call) -> ExprResult<OperandKind> {
     let value = call.push(filler);
     call.makes_nulls();
     let dtype = x.dtype()?.clone();
-    let to = dtype.arrow();
-    pointwise(call, [x, value], dtype, move |[x, value]| {
-        if !is_time {
-            return null_where_equal(x, value).map_err(|e| (0, e));
-        }
-        // Times of one type are compared, and chosen, by their counts.
-        let count = |times: Datum| ticks(times.array).map(|n| Arc::new(n) as ArrayRef).map_err(|e| (0, e));
-        let [a, b] = [count(x)?, count(value)?];
-        let found = null_where_equal(Datum { array: &a, scalar: x.scalar }, Datum { array: &b, scalar: value.scalar });
-        found.and_then(|counts| times(counts.as_primitive(), &to)).map_err(|e| (0, e))
-    })
+    pointwise(call, [x, value], dtype, move |[x, value]| null_where_equal(x, value, is_time).map_err(|e| (0, e)))
 }
 
-/// `x`, but null where it is equal to `value`.
-fn null_where_equal(x: Datum, value: Datum) -> Result<ArrayRef> {
-    let equal = compare(Compare::Equal, x, value)?;
+/// `x`, but null where it is equal to `value`. Times, of one type, are compared by their counts.
+fn null_where_equal(x: Datum, value: Datum, are_times: bool) -> Result<ArrayRef> {
+    let equal = if are_times {
+        let counts: [ArrayRef; 2] = [Arc::new(ticks(x.array)?), Arc::new(ticks(value.array)?)];
+        let [a, b] = [Datum { array: &counts[0], scalar: x.scalar }, Datum { array: &counts[1], scalar: value.scalar }];
+        compare(Compare::Equal, a, b)?
+    } else {
+        compare(Compare::Equal, x, value)?
+    };
     let null = new_null_array(x.array.data_type(), 1);
     choose(Datum { array: &equal, scalar: false }, Datum { array: &null, scalar: true }, x)
 }

@@ -5,6 +5,7 @@
 //! finite value, and the mean of integers is either an integer or a float.
 
 use super::apply::with_dtype;
+use super::time_order::{Returned, by_order};
 use crate::error::Result;
 use crate::expr::call::{Arg, Call, Function};
 use crate::expr::error::{ExprError, ExprResult};
@@ -41,14 +42,22 @@ pub static FUNCTIONS: &[Function] = &[
         "input_tensor|x|input, axis|reduction_indices=None, keepdims|keep_dims=False",
         "Minimum over axes. If there are no values, the largest value of the dtype (infinity for floats), as in TensorFlow.",
         [("reduce_min([[3, 1], [2, 4, 5]], axis=1)", "[1, 2]")],
-        |c| simple(c, "numbers", DType::is_number, |infinite| Reduce::Minimum { infinite, nan_stays: infinite })
+        |c| {
+            by_order(c, &[0], Returned::Values, |c, _| {
+                simple(c, "numbers", DType::is_number, |infinite| Reduce::Minimum { infinite, nan_stays: infinite })
+            })
+        }
     ),
     function!(
         ["reduce_max", "math.reduce_max"],
         "input_tensor|x|input, axis|reduction_indices=None, keepdims|keep_dims=False",
         "Maximum over axes. If there are no values, the smallest value of the dtype (-infinity for floats), as in TensorFlow.",
         [("reduce_max([[3, 1], [2, 4, 5]], axis=1)", "[3, 5]")],
-        |c| simple(c, "numbers", DType::is_number, |infinite| Reduce::Maximum { infinite, nan_stays: infinite })
+        |c| {
+            by_order(c, &[0], Returned::Values, |c, _| {
+                simple(c, "numbers", DType::is_number, |infinite| Reduce::Maximum { infinite, nan_stays: infinite })
+            })
+        }
     ),
     function!(
         ["reduce_any", "math.reduce_any"],

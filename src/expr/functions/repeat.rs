@@ -223,7 +223,7 @@ fn repeat(call: &mut Call) -> ExprResult<OperandKind> {
 }
 
 fn broadcast_to(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.tensor(0)?;
+    let x = call.kept(0)?;
     let shape = call.all_integers(1)?;
     let place = call.operand(1)?.span.clone();
     if let Some(n) = shape.iter().filter_map(Integer::known).find(|n| *n < 0) {

@@ -3,6 +3,7 @@
 //! Semantics: `tf.math.unsorted_segment_*`, `tf.math.segment_*`,
 //! `tf.ragged.row_splits_to_segment_ids`.
 
+use super::time_order::{Returned, by_order};
 use crate::error::{Error, Result};
 use crate::expr::call::{Arg, Call, Function, INDEX_DTYPES, static_int};
 use crate::expr::error::{ExprError, ExprResult};
@@ -42,14 +43,14 @@ pub static FUNCTIONS: &[Function] = &[
         "data, segment_ids, num_segments",
         "Maximum of each segment.",
         [("math.unsorted_segment_max([1, 2, 3], [1, 0, 1], 2)", "[2, 3]")],
-        |c| { unsorted(c, Op::Plain(Reduce::Maximum { infinite: false, nan_stays: false })) }
+        |c| { by_order(c, &[0], Returned::Values, |c, _| unsorted(c, Op::Plain(Reduce::Maximum { infinite: false, nan_stays: false }))) }
     ),
     function!(
         ["math.unsorted_segment_min", "unsorted_segment_min"],
         "data, segment_ids, num_segments",
         "Minimum of each segment.",
         [("math.unsorted_segment_min([1, 2, 3], [1, 0, 1], 2)", "[2, 1]")],
-        |c| { unsorted(c, Op::Plain(Reduce::Minimum { infinite: false, nan_stays: false })) }
+        |c| { by_order(c, &[0], Returned::Values, |c, _| unsorted(c, Op::Plain(Reduce::Minimum { infinite: false, nan_stays: false }))) }
     ),
     function!(
         ["math.unsorted_segment_mean", "unsorted_segment_mean"],
@@ -84,14 +85,14 @@ pub static FUNCTIONS: &[Function] = &[
         "data, segment_ids",
         "Maximum of each segment; segment_ids must be sorted.",
         [("math.segment_max([1, 2, 3], [0, 0, 1])", "[2, 3]")],
-        |c| sorted(c, Op::Zeroed(Reduce::Maximum { infinite: true, nan_stays: false }))
+        |c| sorted_extreme(c, Reduce::Maximum { infinite: true, nan_stays: false })
     ),
     function!(
         ["math.segment_min", "segment_min"],
         "data, segment_ids",
         "Minimum of each segment; segment_ids must be sorted.",
         [("math.segment_min([1, 2, 3], [0, 0, 1])", "[1, 3]")],
-        |c| sorted(c, Op::Zeroed(Reduce::Minimum { infinite: true, nan_stays: false }))
+        |c| sorted_extreme(c, Reduce::Minimum { infinite: true, nan_stays: false })
     ),
     function!(
         ["math.segment_mean", "segment_mean"],
@@ -210,6 +211,11 @@ fn unsorted(call: &mut Call, op: Op) -> ExprResult<OperandKind> {
         let counts = counts.collect::<Result<Vec<_>>>()?;
         reduced(op, (&*x.of(args)?, &dtype), &*ids.of(args)?, ids.rank(), &inner, counts)
     })
+}
+
+/// The extreme of each segment. Zero, the extreme of an empty segment, would be a time.
+fn sorted_extreme(call: &mut Call, reduce: Reduce<'static>) -> ExprResult<OperandKind> {
+    by_order(call, &[0], Returned::Values, |c, are_times| sorted(c, if are_times { Op::Plain(reduce) } else { Op::Zeroed(reduce) }))
 }
 
 fn sorted(call: &mut Call, op: Op) -> ExprResult<OperandKind> {

@@ -7,8 +7,9 @@ use super::apply::with_dtype;
 use super::axes::transposed;
 use super::lines::axis_of;
 use super::sparse::count::values_of_sparse;
+use super::time_order::{Returned, by_order};
 use crate::error::{Error, Result};
-use crate::expr::call::{Arg, Call, Function, INDEX_DTYPES, Integer, as_node, cast_node, index_node, strict_node};
+use crate::expr::call::{Arg, Call, Function, INDEX_DTYPES, Integer, as_node, cast_node, index_node, kept_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
 use crate::expr::kernels::cast::{cast, dtype_of, i64s, native};
@@ -35,14 +36,14 @@ pub static FUNCTIONS: &[Function] = &[
         "values|x, axis=-1, direction=\"ASCENDING\"",
         "Sort the values of each row.",
         [("sort([[3, 1], [2]])", "[[1, 3], [2]]")],
-        |c| ordered(c, false)
+        |c| by_order(c, &[0], Returned::Values, |c, _| ordered(c, false))
     ),
     function!(
         ["argsort"],
         "values|x, axis=-1, direction=\"ASCENDING\", stable=False",
         "The indices that sort each row.",
         [("argsort([3, 1, 2])", "[1, 2, 0]")],
-        |c| ordered(c, true)
+        |c| by_order(c, &[0], Returned::Numbers, |c, _| ordered(c, true))
     ),
     function!(
         ["searchsorted"],
@@ -52,7 +53,7 @@ pub static FUNCTIONS: &[Function] = &[
             ("searchsorted([10, 20, 30], [5, 20, 35])", "[0, 1, 3]"),
             ("searchsorted([10, 20, 30], [5, 20, 35], side=\"right\")", "[0, 2, 3]")
         ],
-        searchsorted
+        |c| by_order(c, &[0, 1], Returned::Numbers, |c, _| searchsorted(c))
     ),
     formula!(
         ["raw_ops.Bucketize"],
@@ -66,7 +67,7 @@ pub static FUNCTIONS: &[Function] = &[
         "input|x, k=1, sorted=True, index_type=int32 -> values, indices",
         "The k largest values of each row, and their indices.",
         [("math.top_k([3, 1, 2], k=2)[0]", "[3, 2]")],
-        top_k
+        |c| by_order(c, &[0], Returned::Values, |c, _| top_k(c))
     ),
     function!(
         ["math.bincount", "bincount"],
@@ -80,14 +81,14 @@ pub static FUNCTIONS: &[Function] = &[
         "input|x, axis|dimension=0, output_type=int64",
         "The index of the largest value along an axis.",
         [("argmax([3, 7, 7])", "1"), ("argmax([[1, 5], [4, 2]])", "[1, 0]")],
-        |c| arg_extreme(c, Ordering::Greater)
+        |c| by_order(c, &[0], Returned::Numbers, |c, _| arg_extreme(c, Ordering::Greater))
     ),
     function!(
         ["argmin", "math.argmin"],
         "input|x, axis|dimension=0, output_type=int64",
         "The index of the smallest value along an axis.",
         [("argmin([3, 1, 2])", "1")],
-        |c| arg_extreme(c, Ordering::Less)
+        |c| by_order(c, &[0], Returned::Numbers, |c, _| arg_extreme(c, Ordering::Less))
     ),
     formula!(
         ["math.is_non_decreasing", "is_non_decreasing"],
@@ -559,12 +560,12 @@ fn extremes<T: Number>(array: &ArrayRef, partition: &RowPartition, wanted: Order
 /// Whether `relation` holds between each value and the one before it.
 fn monotonic(call: &Call, relation: &str) -> ExprResult<String> {
     // tf.math.is_non_decreasing of a ragged tensor looks at its flat values.
-    let node = strict_node(call.operand(0)?)?;
+    let node = kept_node(call.operand(0)?)?;
     let (ty, x) = match last_ragged(&node.ty.dims) {
         Some(_) if !node.ty.is_sparse() => (node.ty, "flat_values(x)"),
         _ => (call.dense(call.operand(0)?, "flat_values(x) is dense")?, "x"),
     };
-    if !ty.dtype().is_some_and(DType::is_number) {
+    if !ty.dtype().is_some_and(|dtype| dtype.is_number() || dtype.time().is_some()) {
         return Err(call.error(format!("{} expects numbers, found {ty}", call.name)));
     }
     Ok(format!("reduce_all(reshape({x}, [-1])[1:] {relation} reshape({x}, [-1])[:-1])"))

@@ -9,6 +9,9 @@ use super::number::{Number, common, numbers, wider};
 use super::text::TextBuilder;
 use crate::error::{Error, Result};
 use crate::schema::DType;
+use crate::schema::time::TimeType;
+use crate::tensor::time::{ticks, times};
+use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type, Int32Type, Int64Type, UInt8Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveArray, make_array};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
@@ -425,6 +428,11 @@ pub fn float(op: Float, array: &ArrayRef) -> Result<ArrayRef> {
 /// # Errors
 /// Different dtypes, which is a bug.
 pub fn choose(condition: Datum, a: Datum, b: Datum) -> Result<ArrayRef> {
+    if TimeType::of(a.array.data_type()).is_some() && a.array.data_type() == b.array.data_type() {
+        let counts: [ArrayRef; 2] = [Arc::new(ticks(a.array)?), Arc::new(ticks(b.array)?)];
+        let [x, y] = [Datum { array: &counts[0], scalar: a.scalar }, Datum { array: &counts[1], scalar: b.scalar }];
+        return times(choose(condition, x, y)?.as_primitive(), a.array.data_type());
+    }
     let len = [condition, a, b].iter().filter(|o| !o.scalar).map(|o| o.array.len()).max().unwrap_or(0);
     let bits = match bools(condition.array)? {
         bit if condition.scalar => &BooleanBuffer::collect_bool(len, |_| bit.value(0)),

@@ -2,6 +2,7 @@
 
 pub mod broadcast;
 pub mod cast;
+pub mod code_pages;
 pub mod compare;
 pub mod datum;
 pub mod durations;
@@ -10,6 +11,7 @@ pub mod entries;
 pub mod factor;
 pub mod fill;
 pub mod hash;
+pub mod ill_formed;
 pub mod incomplete_gamma;
 pub mod join;
 pub mod level;

@@ -4,10 +4,9 @@
 //! `\d \s \w \b` are ASCII, `[` and `&&` inside a class are literals, `{` is a literal unless a count follows,
 //! `\Q...\E`, `\C` and octal escapes exist, and groups accept only the flags `i m s U`.
 //!
-//! In ill-formed text, RE2 treats a surrogate encoded as UTF-8 as a character; this implementation does not.
-//!
 //! Semantics: <https://github.com/google/re2/wiki/Syntax>.
 
+use super::ill_formed::{Beyond, first_character};
 use regex::bytes::{CaptureLocations, Regex, RegexBuilder};
 
 /// A compiled pattern.
@@ -38,7 +37,7 @@ impl Pattern {
     /// # Errors
     /// Patterns that RE2 rejects.
     pub fn new(pattern: &str, whole: bool) -> Result<Pattern, String> {
-        let mut translation = Translation { rest: pattern, out: String::new(), cuts: false };
+        let mut translation = Translation { rest: pattern, out: String::new(), cuts: false, flags: Flags::default(), outer: Vec::new() };
         translation.run()?;
         let text = if whole { format!(r"\A(?:{})\z", translation.out) } else { translation.out };
         let regex = RegexBuilder::new(&text).build().map_err(|e| match e {
@@ -88,12 +87,6 @@ impl Pattern {
         let found = if rewrite.has_groups() { self.regex.captures_read_at(groups, text, at)? } else { self.regex.find_at(text, at)? };
         Some((found.start(), found.end()))
     }
-}
-
-/// The length of the first character; 1 at the end of the text or for invalid UTF-8.
-fn first_character(text: &[u8]) -> usize {
-    let most = &text[..text.len().min(4)];
-    most.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next()).map_or(1, char::len_utf8)
 }
 
 impl Rewrite {
@@ -159,10 +152,22 @@ enum Before {
     Repetition,
 }
 
+/// The flags of a group that change what a class matches.
+#[derive(Clone, Copy, Default)]
+struct Flags {
+    /// `i`: in either case.
+    folds: bool,
+    /// `s`: `.` matches a new line too.
+    dot_all: bool,
+}
+
 struct Translation<'a> {
     rest: &'a str,
     out: String,
     cuts: bool,
+    flags: Flags,
+    /// The flags of the enclosing groups.
+    outer: Vec<Flags>,
 }
 
 impl<'a> Translation<'a> {
@@ -196,8 +201,16 @@ impl<'a> Translation<'a> {
                     self.out.push('|');
                     Before::Nothing
                 }
-                ')' | '^' | '$' | '.' => {
+                ')' | '^' | '$' => {
+                    if c == ')' {
+                        self.flags = self.outer.pop().unwrap_or_default();
+                    }
                     self.out.push(c);
+                    Before::Item
+                }
+                '.' => {
+                    let class = if self.flags.dot_all { r"[\x00-\x7F]" } else { r"[^\n]" };
+                    self.out.push_str(&Beyond::ALL.with_ill_formed(class));
                     Before::Item
                 }
                 '[' => self.class()?,
@@ -251,6 +264,7 @@ impl<'a> Translation<'a> {
     /// Parses a group or flags, after `(`.
     fn group(&mut self) -> Result<Before, String> {
         if !self.rest.starts_with('?') {
+            self.outer.push(self.flags);
             self.out.push('(');
             return Ok(Before::Nothing);
         }
@@ -265,6 +279,14 @@ impl<'a> Translation<'a> {
         let Some(head) = head else {
             return Err(format!("({} is not supported", self.rest.chars().take(2).collect::<String>()));
         };
+        if !head.ends_with(')') {
+            self.outer.push(self.flags);
+        }
+        if !head.starts_with("?P<") {
+            let (on, off) = head.split_once('-').unwrap_or((head, ""));
+            self.flags.folds = (self.flags.folds || on.contains('i')) && !off.contains('i');
+            self.flags.dot_all = (self.flags.dot_all || on.contains('s')) && !off.contains('s');
+        }
         self.out.push('(');
         self.out.push_str(head);
         self.rest = &self.rest[head.len()..];
@@ -276,8 +298,8 @@ impl<'a> Translation<'a> {
         let Some(c) = self.rest.chars().next() else {
             return Err("the pattern ends with a backslash".to_owned());
         };
-        if let Some(class) = perl_class(c) {
-            self.out.push_str(class);
+        if let Some((class, beyond)) = perl_class(c, self.flags.folds) {
+            self.out.push_str(&beyond.with_ill_formed(class));
             self.next();
             return Ok(Before::Item);
         }
@@ -296,7 +318,11 @@ impl<'a> Translation<'a> {
                 });
                 return Ok(if inside.is_empty() { Before::Nothing } else { Before::Item });
             }
-            'p' | 'P' => return self.unicode_class(),
+            'p' | 'P' => {
+                let (class, beyond) = self.unicode_class()?;
+                self.out.push_str(&beyond.with_ill_formed(&class));
+                return Ok(Before::Item);
+            }
             _ => {
                 let c = self.character()?;
                 return Ok(self.literal(c));
@@ -309,7 +335,7 @@ impl<'a> Translation<'a> {
     }
 
     /// Parses `pL`, `p{Greek}` or `P{^Lu}`, after the backslash.
-    fn unicode_class(&mut self) -> Result<Before, String> {
+    fn unicode_class(&mut self) -> Result<(String, Beyond), String> {
         let mut negated = self.next() == Some('P');
         let name = if self.skip("{") {
             let Some((name, rest)) = self.rest.split_once('}') else {
@@ -333,13 +359,16 @@ impl<'a> Translation<'a> {
         if !name.starts_with(|c: char| c.is_ascii_uppercase()) || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
             return Err(format!("unknown character class \\p{{{name}}}"));
         }
-        self.out.push_str(if negated { r"\P{" } else { r"\p{" });
-        if name.len() > 2 && name != "Any" {
-            self.out.push_str("Script=");
-        }
-        self.out.push_str(name);
-        self.out.push('}');
-        Ok(Before::Item)
+        let class = match name {
+            // Without unassigned characters, and without surrogates, which are bytes here.
+            "C" => r"\p{Cc}\p{Cf}\p{Co}".to_owned(),
+            "Cs" => r"[^\x00-\x{10FFFF}]".to_owned(),
+            "Any" => r"\x00-\x{10FFFF}".to_owned(),
+            name if name.len() > 2 => format!(r"\p{{Script={name}}}"),
+            name => format!(r"\p{{{name}}}"),
+        };
+        let beyond = Beyond::named(name);
+        Ok(if negated { (format!("[^{class}]"), beyond.negated()) } else { (format!("[{class}]"), beyond) })
     }
 
     /// Parses an escaped character, outside of a class or in it, after the backslash.
@@ -386,60 +415,65 @@ impl<'a> Translation<'a> {
 
     /// Parses a class, after `[`.
     fn class(&mut self) -> Result<Before, String> {
-        self.out.push('[');
-        if self.skip("^") {
-            self.out.push('^');
-        }
-        let mut first = true;
-        loop {
-            if !first && self.skip("]") {
-                self.out.push(']');
-                return Ok(Before::Item);
-            }
+        let is_negated = self.skip("^");
+        let mut class = if is_negated { "[^" } else { "[" }.to_owned();
+        let (mut beyond, mut first) = (Beyond::default(), true);
+        while first || !self.skip("]") {
             first = false;
-            if let Some(rest) = self.rest.strip_prefix("[:")
-                && let Some((name, rest)) = rest.split_once(":]")
-            {
-                const NAMES: &str = " alnum alpha ascii blank cntrl digit graph lower print punct space upper word xdigit ";
-                if !NAMES.contains(&format!(" {} ", name.trim_start_matches('^'))) {
-                    return Err(format!("unknown character class [:{name}:]"));
-                }
-                self.out.push_str(&format!("[:{name}:]"));
-                self.rest = rest;
-                continue;
-            }
-            if let Some(rest) = self.rest.strip_prefix('\\')
-                && let Some(c) = rest.chars().next()
-            {
-                if let Some(class) = perl_class(c) {
-                    self.out.push_str(class);
-                    self.rest = &rest[1..];
-                    continue;
-                }
-                if matches!(c, 'p' | 'P') {
-                    self.rest = rest;
-                    self.unicode_class()?;
-                    continue;
-                }
-            }
-            let low = self.class_character()?;
-            let high = match self.rest.strip_prefix('-') {
-                Some(rest) if !rest.starts_with(']') => {
-                    self.rest = rest;
-                    if let Some(c) = rest.strip_prefix('\\').and_then(|rest| rest.chars().next())
-                        && (perl_class(c).is_some() || matches!(c, 'p' | 'P'))
-                    {
-                        return Err(format!("\\{c} is a class, which cannot end a range"));
-                    }
-                    self.class_character()?
-                }
-                _ => low,
-            };
-            if high < low {
-                return Err(format!("the range {low}-{high} is in reverse order"));
-            }
-            self.out.push_str(&format!(r"\x{{{:X}}}-\x{{{:X}}}", low as u32, high as u32));
+            let (part, of_part) = self.class_part()?;
+            class.push_str(&part);
+            beyond = beyond.or(of_part);
         }
+        class.push(']');
+        self.out.push_str(&if is_negated { beyond.negated() } else { beyond }.with_ill_formed(&class));
+        Ok(Before::Item)
+    }
+
+    /// Parses a character, a range or a class inside of a class.
+    fn class_part(&mut self) -> Result<(String, Beyond), String> {
+        let folds = self.flags.folds;
+        if let Some(rest) = self.rest.strip_prefix("[:")
+            && let Some((name, rest)) = rest.split_once(":]")
+        {
+            const NAMES: &str = " alnum alpha ascii blank cntrl digit graph lower print punct space upper word xdigit ";
+            const WITHOUT_LETTERS: &str = " blank cntrl digit punct space xdigit ";
+            let plain = name.trim_start_matches('^');
+            if !NAMES.contains(&format!(" {plain} ")) {
+                return Err(format!("unknown character class [:{name}:]"));
+            }
+            self.rest = rest;
+            let beyond = Beyond::ascii(!WITHOUT_LETTERS.contains(&format!(" {plain} ")), folds);
+            return Ok((format!("[:{name}:]"), if name == plain { beyond } else { beyond.negated() }));
+        }
+        if let Some(rest) = self.rest.strip_prefix('\\')
+            && let Some(c) = rest.chars().next()
+        {
+            if let Some((class, beyond)) = perl_class(c, folds) {
+                self.rest = &rest[1..];
+                return Ok((class.to_owned(), beyond));
+            }
+            if matches!(c, 'p' | 'P') {
+                self.rest = rest;
+                return self.unicode_class();
+            }
+        }
+        let low = self.class_character()?;
+        let high = match self.rest.strip_prefix('-') {
+            Some(rest) if !rest.starts_with(']') => {
+                self.rest = rest;
+                if let Some(c) = rest.strip_prefix('\\').and_then(|rest| rest.chars().next())
+                    && (perl_class(c, folds).is_some() || matches!(c, 'p' | 'P'))
+                {
+                    return Err(format!("\\{c} is a class, which cannot end a range"));
+                }
+                self.class_character()?
+            }
+            _ => low,
+        };
+        if high < low {
+            return Err(format!("the range {low}-{high} is in reverse order"));
+        }
+        Ok((format!(r"\x{{{:X}}}-\x{{{:X}}}", low as u32, high as u32), Beyond::range(low, high, folds)))
     }
 
     fn class_character(&mut self) -> Result<char, String> {
@@ -451,9 +485,9 @@ impl<'a> Translation<'a> {
     }
 }
 
-/// `\d` and similar classes, which are ASCII.
-fn perl_class(c: char) -> Option<&'static str> {
-    Some(match c {
+/// `\d` and similar classes, which are ASCII, or all but these.
+fn perl_class(c: char, folds: bool) -> Option<(&'static str, Beyond)> {
+    let class = match c {
         'd' => "[0-9]",
         'D' => "[^0-9]",
         's' => r"[\t\n\f\r ]",
@@ -461,19 +495,36 @@ fn perl_class(c: char) -> Option<&'static str> {
         'w' => "[0-9A-Za-z_]",
         'W' => "[^0-9A-Za-z_]",
         _ => return None,
-    })
+    };
+    let beyond = Beyond::ascii(c.eq_ignore_ascii_case(&'w'), folds);
+    Some((class, if c.is_ascii_uppercase() { beyond.negated() } else { beyond }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn replaced(pattern: &str, rewrite: &str, text: &str) -> String {
+    fn replaced(pattern: &str, rewrite: &str, text: &[u8]) -> Vec<u8> {
         let pattern = Pattern::new(pattern, false).unwrap();
         let rewrite = Rewrite::new(rewrite.as_bytes(), &pattern).unwrap();
         let mut out = Vec::new();
-        pattern.replace(text.as_bytes(), &rewrite, true, &mut out);
-        String::from_utf8_lossy(&out).into_owned()
+        pattern.replace(text, &rewrite, true, &mut out);
+        out
+    }
+
+    /// Results from TensorFlow 2.21.
+    #[test]
+    fn ill_formed_text_matches_as_in_re2() {
+        for (pattern, rewrite, text, expected) in [
+            (r"[\x{800}-\x{FFFF}]", "", &b"\xed\xbf\xbf \x80"[..], &b" \x80"[..]),
+            ("[^^]?", r"<\0>", b"\x7f\xed\xe0\x80\x80a", b"<\x7f>\xed<\xe0\x80\x80><a>"),
+            ("[^^]?", r"<\0>", b"\xf5\x80\x80\x80\xe0\x9f\xbf\x80", b"<>\xf5<>\x80<>\x80<>\x80<\xe0\x9f\xbf>\x80<>"),
+            (r"(?i:[\Wa]+?(?i:[\PLa])??)", r"<\0>", b"\xed\xbf\xbf", b"<\xed\xbf\xbf>"),
+            (r"(?:(.*k\b)?|[a-\x{10FFFF}])", r"[\1]", b"\x00\xed\xbf\xbf7K", b"[]\x00[]\xed\xbf\xbf[]7[]K[]"),
+            (r"[^a][\x{800}-\x{FFFF}]{1,2}", r"<\0>", b"\x00\xc1\xbf7\xed\xa0\x80k", b"\x00\xc1\xbf<7\xed\xa0\x80>k"),
+        ] {
+            assert_eq!(replaced(pattern, rewrite, text), expected, "{pattern:?} in {text:?}");
+        }
     }
 
     /// Results from TensorFlow 2.21.
@@ -509,7 +560,7 @@ mod tests {
             (r"\<a", "x", "<a a", "x a"),
             ("#| ", "_", "a #", "a__"),
         ] {
-            assert_eq!(replaced(pattern, rewrite, text), expected, "{pattern:?} in {text:?}");
+            assert_eq!(replaced(pattern, rewrite, text.as_bytes()), expected.as_bytes(), "{pattern:?} in {text:?}");
         }
     }
 

@@ -3,6 +3,8 @@
 //! Semantics: `tf.strings.unicode_decode`, `unicode_encode`. Each maximal ill-formed subpart counts as one
 //! error, as Unicode recommends.
 
+use super::code_pages::{CODE_PAGES, CodePage};
+
 /// Encodings of code points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
@@ -11,6 +13,8 @@ pub enum Encoding {
     Utf32(Order),
     Latin1,
     Ascii,
+    /// One byte for each character.
+    Page(&'static CodePage),
 }
 
 /// The byte order of a code unit.
@@ -36,7 +40,10 @@ impl Encoding {
             "utf32le" => Encoding::Utf32(Order::Little),
             "latin1" | "iso88591" => Encoding::Latin1,
             "ascii" | "usascii" => Encoding::Ascii,
-            _ => return None,
+            other => {
+                let name = other.strip_prefix("cp").map_or_else(|| other.to_owned(), |number| format!("windows{number}"));
+                return CODE_PAGES.iter().find(|(known, _)| *known == name).map(|(_, page)| Encoding::Page(page));
+            }
         })
     }
 
@@ -86,6 +93,13 @@ impl Encoding {
                 }
             }
             Encoding::Latin1 => bytes.iter().enumerate().for_each(|(i, byte)| visit(Some(char::from(*byte)), i)),
+            Encoding::Page(page) => {
+                let character = |byte: u8| match byte.checked_sub(0x80) {
+                    None => Some(char::from(byte)),
+                    Some(i) => char::from_u32(page[usize::from(i)].into()).filter(|c| *c != char::REPLACEMENT_CHARACTER),
+                };
+                bytes.iter().enumerate().for_each(|(i, byte)| visit(character(*byte), i));
+            }
             Encoding::Ascii => bytes.iter().enumerate().for_each(|(i, byte)| visit(Some(char::from(*byte)).filter(char::is_ascii), i)),
         }
     }

@@ -64,7 +64,7 @@ fn repeats(rows: &RowPartition, sizes: &RowPartition, items: &RowPartition, time
 }
 
 fn expand(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.tensor(0)?;
+    let x = call.kept(0)?;
     if x.rank() == 0 {
         return Err(ExprError::at(x.span.clone(), "sequence_expand repeats sequences or rows; this is a scalar"));
     }
@@ -105,7 +105,7 @@ fn expand(call: &mut Call) -> ExprResult<OperandKind> {
 }
 
 fn expand_as(call: &mut Call) -> ExprResult<OperandKind> {
-    let x = call.tensor(0)?;
+    let x = call.kept(0)?;
     if x.rank() == 0 {
         return Err(ExprError::at(x.span.clone(), "sequence_expand_as repeats rows; this is a scalar"));
     }

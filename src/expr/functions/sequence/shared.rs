@@ -29,7 +29,7 @@ pub struct Cut<'a> {
 impl Sequences {
     /// Argument `i`, of any dtype.
     pub fn of(call: &mut Call, i: usize) -> ExprResult<Sequences> {
-        let arg = call.tensor(i)?;
+        let arg = call.kept(i)?;
         Sequences::in_arg(call, arg)
     }
 

@@ -58,7 +58,7 @@ pub static FUNCTIONS: &[Function] = &[
     function!(
         ["strings.unicode_transcode"],
         "input|x, input_encoding, output_encoding, errors=\"replace\", replacement_char=65533, replace_control_characters=False",
-        "Convert strings to another encoding, or repair ill-formed strings. Encodings: UTF-8, UTF-16 and UTF-32, optionally with -BE or -LE; ISO-8859-1; US-ASCII.",
+        "Convert strings to another encoding, or repair ill-formed strings. Encodings: UTF-8, UTF-16 and UTF-32, optionally with -BE or -LE; US-ASCII; and, to read, ISO-8859-1 to ISO-8859-15, windows-1250 to windows-1258, windows-874, KOI8-R, KOI8-U, macintosh.",
         [("strings.unicode_transcode(b\"a\\xff\", \"UTF-8\", \"UTF-8\", errors=\"ignore\")", "\"a\"")],
         transcode
     ),
@@ -154,7 +154,12 @@ fn encoding(call: &Call, i: usize, named: fn(&str) -> Option<Encoding>, known: &
 }
 
 fn input_encoding(call: &Call, i: usize) -> ExprResult<Encoding> {
-    encoding(call, i, Encoding::named, "UTF-8, UTF-16, UTF-32 (perhaps -BE or -LE), ISO-8859-1 and US-ASCII")
+    encoding(
+        call,
+        i,
+        Encoding::named,
+        "UTF-8, UTF-16, UTF-32 (perhaps -BE or -LE), US-ASCII, ISO-8859-1 to -15, windows-1250 to -1258, windows-874, KOI8-R, KOI8-U and macintosh",
+    )
 }
 
 fn output_encoding(call: &Call, i: usize) -> ExprResult<Encoding> {
