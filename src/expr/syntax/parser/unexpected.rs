@@ -1,6 +1,7 @@
 //! The error for a token that does not belong where it is, with advice for what other languages write there.
 
 use super::{Parser, comparison, parsed_expression, parsed_statements};
+use crate::error::mismatch;
 use crate::expr::error::{CAST, ExprError, SEARCH_LIST, SEARCH_TEXT};
 use crate::expr::span::Span;
 use crate::expr::syntax::lexer::{Token, TokenKind};
@@ -38,7 +39,7 @@ impl Parser<'_> {
             let open = ["(", "[", "{"][")]}".find(close).unwrap_or(0)];
             return ExprError::at(self.span(), format!("`{close}` has no matching `{open}`"));
         }
-        let error = ExprError::at(self.span(), format!("expected {expected}, found {found}"));
+        let error = ExprError::at(self.span(), mismatch(expected, found));
         if let Some((lead, meant)) = self.rewritten(expected) {
             return error.meant(lead, meant);
         }
