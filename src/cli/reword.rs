@@ -262,8 +262,14 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     if let Some(field) = word.strip_prefix('-').filter(|field| name == "select" && field.len() > 1 && !field.starts_with('-')) {
         return error.help(format!("to leave out fields, use the verb drop: drop {}", shell_word(field)));
     }
+    with_near_option(error, arg, word, command, (!owner.is_last).then_some(globals))
+}
+
+/// The error about an option that the command does not have, with advice: one of a similar name, or the verbs that have it.
+/// `globals`: the global options, where they cannot be used.
+fn with_near_option(error: Error, arg: &str, word: &str, command: &Command, globals: Option<&Command>) -> Error {
     let mut options: Vec<String> = command.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")).collect();
-    if !owner.is_last {
+    if let Some(globals) = globals {
         options.extend(globals.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")));
     }
     // `--n` for `-n`

@@ -43,6 +43,11 @@ impl Parser<'_> {
         if let Some((lead, meant)) = self.rewritten(expected) {
             return error.meant(lead, meant);
         }
+        self.advised(error)
+    }
+
+    /// The error with advice for the current token.
+    fn advised(&self, error: ExprError) -> ExprError {
         match self.peek() {
             TokenKind::Name(word) if word == "if" => {
                 error.help("expressions have no `if`; to choose for each value: where(condition, x, y)")
