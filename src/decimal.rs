@@ -1,7 +1,11 @@
 //! Decimal numbers in text formats.
 
+mod numbers;
+
 use crate::schema::DType;
 use half::f16;
+
+pub use numbers::{Number, Numbers};
 
 /// Powers of ten that a float64 holds exactly.
 const TENS: [f64; 23] =
@@ -96,7 +100,7 @@ fn eight_digits(value: u64) -> u64 {
 /// Appends a finite float32. Whole numbers and subnormal ones are written with all digits, so that they equal the same
 /// number as a float64; others in the shortest form that reads back as the same float32.
 #[inline(always)]
-pub fn put_float32(value: f32, out: &mut Vec<u8>) {
+fn put_float32(value: f32, out: &mut Vec<u8>) {
     if value.is_subnormal() {
         out.extend_from_slice(zmij::Buffer::new().format_finite(f64::from(value)).as_bytes());
         return;
@@ -113,7 +117,7 @@ pub fn put_float32(value: f32, out: &mut Vec<u8>) {
 }
 
 /// Appends a finite float16; see [`put_float32`].
-pub fn put_float16(value: f16, out: &mut Vec<u8>) {
+fn put_float16(value: f16, out: &mut Vec<u8>) {
     let exact = f64::from(value);
     // Five digits distinguish any two float16 values.
     let shortest = || (0..5).map(|digits| format!("{exact:.digits$e}")).find(|t| t.parse().map(float16) == Ok(value));

@@ -9,10 +9,14 @@
 //! Context is added on the way up: a field decoder knows the row, the path and what it found; a block decoder knows the
 //! byte offset; the engine knows the file and the record number.
 
+mod message;
+
 use crate::hint::Hint;
 use crate::printable::one_line;
 use std::fmt;
 use std::sync::Arc;
+
+pub use message::{Message, mismatch};
 
 /// The result of everything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -92,7 +96,7 @@ struct Inner {
     at: Location,
     field: Option<String>,
     axis: Option<usize>,
-    message: String,
+    message: Message,
     excerpts: Vec<String>,
     help: Vec<Hint>,
     reason: Option<Reason>,
@@ -103,7 +107,7 @@ pub const RAISE_LIMIT: &str = "raise the limit with --max-record-bytes";
 
 impl Error {
     /// A failure of the given kind. The message starts in lower case and has no final period.
-    pub fn new(kind: Kind, message: impl Into<String>) -> Error {
+    pub fn new(kind: Kind, message: impl Into<Message>) -> Error {
         Error(Box::new(Inner {
             kind,
             at: Location::default(),
@@ -117,17 +121,17 @@ impl Error {
     }
 
     /// Invalid data.
-    pub fn data(message: impl Into<String>) -> Error {
+    pub fn data(message: impl Into<Message>) -> Error {
         Error::new(Kind::Data, message)
     }
 
     /// Invalid usage, known before the first record.
-    pub fn usage(message: impl Into<String>) -> Error {
+    pub fn usage(message: impl Into<Message>) -> Error {
         Error::new(Kind::Usage, message)
     }
 
     /// A broken invariant: a bug in tatter, regardless of the input.
-    pub fn internal(message: impl Into<String>) -> Error {
+    pub fn internal(message: impl Into<Message>) -> Error {
         Error::new(Kind::Internal, message)
     }
 
@@ -219,8 +223,8 @@ impl Error {
     }
 
     /// Names the option that contains the mistake, before the message.
-    pub fn prefixed(mut self, option: &str) -> Error {
-        self.0.message = format!("{option}: {}", self.0.message);
+    pub fn prefixed(mut self, option: impl fmt::Display) -> Error {
+        self.0.message = self.0.message.prefixed(option);
         self
     }
 
@@ -315,7 +319,17 @@ impl Error {
 
     /// The message without its location.
     pub fn message(&self) -> &str {
-        &self.0.message
+        self.0.message.as_str()
+    }
+
+    /// What was expected and what was found, if the message says that.
+    pub fn mismatch(&self) -> Option<(&str, &str)> {
+        self.0.message.mismatch()
+    }
+
+    /// The message for another error.
+    pub fn into_message(self) -> Message {
+        self.0.message
     }
 
     /// The subject, for outer layers.
@@ -393,13 +407,13 @@ impl fmt::Display for Error {
         let has_subject = self.0.field.is_some() || self.0.axis.is_some();
         match has_subject {
             true if self.0.kind == Kind::Internal => write!(f, ": ")?,
-            true => write!(f, "{}", between(&self.0.message))?,
+            true => write!(f, "{}", between(self.message()))?,
             false => {}
         }
         if self.0.kind == Kind::Internal {
             write!(f, "internal: ")?;
         }
-        f.write_str(&one_line(&self.0.message))?;
+        f.write_str(&one_line(self.message()))?;
         if self.0.kind == Kind::Internal {
             write!(f, "\n  this is a bug in tatter; please report it, with the input that caused it")?;
         }

@@ -23,7 +23,7 @@ pub fn of_error(error: &Error) -> Value {
 pub fn parts(error: &Error) -> Map<String, Value> {
     let at = error.location();
     let (first, last) = at.records.unzip();
-    let (expected, found) = expected_and_found(error.message()).unzip();
+    let (expected, found) = error.mismatch().unzip();
     let parts = [
         ("file", at.input.as_deref().map(Value::from)),
         ("record", first.map(Value::from)),
@@ -38,12 +38,6 @@ pub fn parts(error: &Error) -> Map<String, Value> {
         ("message", Some(Value::from(error.message()))),
     ];
     parts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
-}
-
-/// The two halves of `expected ..., found ...`. What was found may be text of the input that contains the same words; what was expected
-/// does not.
-fn expected_and_found(message: &str) -> Option<(&str, &str)> {
-    message.strip_prefix("expected ")?.split_once(", found ")
 }
 
 /// The line of a message. Characters that a terminal would interpret are escaped.

@@ -1,7 +1,7 @@
 //! Notices of a run: one line each on standard error about what is not an error, such as an inexact conversion. They
 //! are errors under `--strict`.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Message, Result};
 use crate::printable::listed;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,11 +15,11 @@ impl Notices {
     ///
     /// # Errors
     /// With `strict`, the notice itself, as a data error.
-    pub fn add(&self, text: impl Into<String>, strict: bool) -> Result<()> {
+    pub fn add(&self, text: impl Into<Message>, strict: bool) -> Result<()> {
         if strict {
             return Err(Error::data(text).help("without --strict, this is only a notice"));
         }
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(text.into());
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(text.into().to_string());
         Ok(())
     }
 

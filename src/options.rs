@@ -1,7 +1,7 @@
 //! The resolved options of a run: enums and numbers ([`crate::cli`] parses the command line).
 
 use crate::demand::RecordNumbers;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::notice::{Notices, Tally};
 use crate::path::{self, glob_matches, new_name};
 use crate::schema::{Field, Schema, Type};
@@ -300,7 +300,7 @@ impl SourceColumns {
                     return Err(Error::usage("hive adds several fields, which have the names of directories")
                         .help("rename them later: rename old=new"));
                 }
-                _ => return Err(Error::usage(format!("expected file, record, byte or hive, found `{what}`"))),
+                _ => return Err(Error::usage(mismatch("file, record, byte or hive", format_args!("`{what}`")))),
             };
             let name = new_name(name)?;
             if columns.iter().any(|(other, _)| *other == name) {
@@ -447,6 +447,6 @@ pub fn named<'a>(text: &'a str, option: &str, what: &str) -> Result<(&'a str, &'
             Err(error.help("a name consists of letters, digits and `_`, and does not start with a digit"))
         }
         Some((name, value)) if !name.is_empty() => Ok((name, value)),
-        _ => Err(Error::usage(format!("{option}: expected NAME={what}, found `{text}`"))),
+        _ => Err(Error::usage(mismatch(format_args!("NAME={what}"), format_args!("`{text}`")).prefixed(option))),
     }
 }

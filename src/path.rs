@@ -3,7 +3,7 @@
 //! On the command line, only names that contain `. , = *`, spaces or backquotes need backquotes. The empty name is two
 //! backquotes. A backquote inside a quoted name is doubled.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use std::collections::HashSet;
 use std::fmt;
 
@@ -120,7 +120,7 @@ pub fn in_expression(name: &str) -> String {
 pub fn new_name(text: &str) -> Result<String> {
     match FieldPath::parse(text)?.names() {
         [name] => Ok(name.clone()),
-        _ => Err(Error::usage(format!("expected one name, found the path {text}"))
+        _ => Err(Error::usage(mismatch("one name", format_args!("the path {text}")))
             .help(format!("write a name that contains a dot in backquotes: '`{text}`'"))),
     }
 }
@@ -161,8 +161,8 @@ pub fn unquote(part: &str, whole: &str) -> Result<String> {
     }
     if part.is_empty() {
         let error = Error::usage(match whole {
-            "" => "expected a name, found nothing".to_owned(),
-            _ => format!("`{whole}` contains an empty name"),
+            "" => mismatch("a name", "nothing"),
+            _ => format!("`{whole}` contains an empty name").into(),
         });
         return Err(match whole.strip_prefix('.').filter(|rest| !rest.is_empty()) {
             Some(rest) => error.help(format!("omit the dot before a field name: {rest}")),

@@ -4,7 +4,7 @@ use super::brackets::{Chains, typed};
 use super::help;
 use super::split::{Words, split};
 use super::typed::Typed;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::printable::all_of;
 use crate::run::reading::is_of_an_input;
 use crate::run::{Branch, Branches, Invocation};
@@ -74,7 +74,7 @@ fn branch(verb: &verbs::Entry, words: Vec<OsString>, read: Read) -> Result<std::
             if verbs::find(&first).is_none() && (first.contains(['.', '/', '*', '@']) || Path::new(&first).exists() || first == "-") =>
         {
             if words.verbs.len() > 1 {
-                let error = Error::usage(format!("expected a verb, found the file `{first}`"));
+                let error = Error::usage(mismatch("a verb", format_args!("the file `{first}`")));
                 let verbs: Vec<String> = words.verbs[1..].iter().map(|own| typed(own)).collect();
                 return Err(error.help(format!("FILEs follow the verbs: [ {} {} ]", verbs.join(" then "), typed(&words.verbs[0]))));
             }

@@ -15,7 +15,7 @@ use super::synonyms::{self, Known};
 use super::topics;
 use super::typed::Typed;
 use super::version;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::options::Options;
 use crate::printable::shell_word;
 use crate::run::{Branches, Invocation, outline};
@@ -307,7 +307,7 @@ fn forgotten_then(files: &[OsString], last: &str) -> Result<()> {
         return Err(Error::usage(format!("`{word}` does not chain verbs")).help("write `then` in lowercase"));
     }
     match files.iter().filter_map(|f| f.to_str()).find(|f| verbs::find(f).is_some() && !Path::new(f).exists()) {
-        Some(verb) => Err(Error::usage(format!("expected a FILE after `{last}`, found the verb `{verb}`"))
+        Some(verb) => Err(Error::usage(mismatch(format_args!("a FILE after `{last}`"), format_args!("the verb `{verb}`")))
             .help(format!("chain verbs with `then`: {last} ... then {verb} ..."))
             .help(format!("for a file of that name, write ./{verb}"))),
         None => Ok(()),
@@ -327,11 +327,11 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
         return Error::usage(format!("`{}` is not a verb, so it cannot be part of a chain", command.name));
     }
     if name.starts_with('-') && name.len() > 1 {
-        return Error::usage(format!("expected a verb after `then`, found `{name}`"))
+        return Error::usage(mismatch("a verb after `then`", format_args!("`{name}`")))
             .help("options of a verb follow its name; global options come before the first verb or after the last");
     }
     if index > 0 && Path::new(name).is_file() {
-        let error = Error::usage(format!("expected a verb after `then`, found the file `{name}`"));
+        let error = Error::usage(mismatch("a verb after `then`", format_args!("the file `{name}`")));
         return error.help("FILEs follow the last verb, without `then`");
     }
     let output = words.verbs.iter().flatten().chain(&words.before).any(|w| {
@@ -355,7 +355,7 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
             return Error::usage("unknown verb `.`").help(command);
         }
         let file = word.map_or_else(|| shell_word(name), |word| typed(std::slice::from_ref(word)));
-        let error = Error::usage(format!("expected a verb, found the file `{name}`"));
+        let error = Error::usage(mismatch("a verb", format_args!("the file `{name}`")));
         if let Some(command) = misplaced::verb_after_file(words) {
             return error.help(format!("FILEs follow the verbs: {command}"));
         }

@@ -4,7 +4,7 @@ use super::habits;
 use super::misplaced::{is_field, is_file_of_a_format};
 use super::split::{find_option, has_option, is_option};
 use super::typed::Typed;
-use crate::error::{Error, Reason, nearest};
+use crate::error::{Error, Message, Reason, mismatch, nearest};
 use crate::numerals::written_out;
 use crate::printable::{alternatives, shell_word};
 use crate::verbs;
@@ -118,7 +118,7 @@ impl Misuse<'_> {
         let Misuse { name, words, argument, whose, see, .. } = self;
         let valid = texts(self.error, ContextKind::ValidValue);
         if let ([word], false) = (&valid[..], argument.starts_with('-')) {
-            let wrong = Error::usage(format!("{name}: expected the word `{word}`, found `{value}`"));
+            let wrong = Error::usage(mismatch(format_args!("the word `{word}`"), format_args!("`{value}`")).prefixed(name));
             let before = words.iter().take_while(|typed| **typed != value).map(|typed| shell_word(&typed.to_string_lossy()));
             let before = before.collect::<Vec<_>>().join(" ");
             // `lookup id=TABLE`, as in `rename`
@@ -137,7 +137,7 @@ impl Misuse<'_> {
             };
             return wrong.help(see);
         }
-        let wrong = Error::usage(format!("{whose}{argument}: expected {}, found `{value}`", alternatives(&valid)));
+        let wrong = Error::usage(mismatch(alternatives(&valid), format_args!("`{value}`")).prefixed(format_args!("{whose}{argument}")));
         // `completions sh`
         if name == "completions" && ["sh", "dash", "ksh", "ash"].contains(&value) {
             return wrong.help(format!("{value} has no programmable completion"));
@@ -156,11 +156,8 @@ impl Misuse<'_> {
         let is_positive = option.is_some_and(|option| option.get_value_parser().type_id() == TypeId::of::<NonZeroUsize>());
         // The hints of an `Error` follow its first line.
         let mut lines = reason.lines();
-        let mut reason = expected(lines.next().unwrap_or_default(), value, is_positive);
-        if reason.starts_with("expected ") && !reason.contains("found ") && !reason.contains(&format!("`{value}`")) {
-            reason.push_str(&format!(", found `{value}`"));
-        }
-        let is_count = reason.contains("integer") || reason.contains("number of");
+        let reason = expected(lines.next().unwrap_or_default(), value, is_positive);
+        let is_count = ["integer", "number of"].iter().any(|word| reason.as_str().contains(word));
         let number = written_out(value).filter(|_| is_count).map(|number| format!("write the number out: {number}"));
         let is_only = option.is_none() && command.get_positionals().filter(|arg| arg.get_id() != "FILE").count() == 1;
         // `batch FILE 2`
@@ -171,7 +168,10 @@ impl Misuse<'_> {
             format!("put the number after the verb: tatter {name} {number} {}", others.join(" "))
         });
         // The only argument of a verb needs no name.
-        let wrong = Error::usage(if is_only { format!("{whose}{reason}") } else { format!("{whose}{argument}: {reason}") });
+        let wrong = Error::usage(match is_only {
+            true => reason.prefixed(name),
+            false => reason.prefixed(format_args!("{whose}{argument}")),
+        });
         let mut files = words.iter().filter(|word| Path::new(word).is_file());
         let file = files.next().filter(|_| files.next().is_none()).map_or("FILE".to_owned(), |file| shell_word(&file.to_string_lossy()));
         // `rename id key`
@@ -262,8 +262,14 @@ fn unknown(arg: &str, command: &Command, globals: &Command, owner: Owner, words:
     if let Some(field) = word.strip_prefix('-').filter(|field| name == "select" && field.len() > 1 && !field.starts_with('-')) {
         return error.help(format!("to leave out fields, use the verb drop: drop {}", shell_word(field)));
     }
+    with_near_option(error, arg, word, command, (!owner.is_last).then_some(globals))
+}
+
+/// The error about an option that the command does not have, with advice: one of a similar name, or the verbs that have it.
+/// `globals`: the global options, where they cannot be used.
+fn with_near_option(error: Error, arg: &str, word: &str, command: &Command, globals: Option<&Command>) -> Error {
     let mut options: Vec<String> = command.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")).collect();
-    if !owner.is_last {
+    if let Some(globals) = globals {
         options.extend(globals.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")));
     }
     // `--n` for `-n`
@@ -343,21 +349,28 @@ fn listed(option: &str, command: &Command, words: &[&OsString]) -> Option<String
 }
 
 /// Converts the message of a value parser to the form "expected ..., found ...".
-fn expected(reason: &str, value: &str, is_positive: bool) -> String {
+fn expected(reason: &str, value: &str, is_positive: bool) -> Message {
     let number = match value.starts_with('-') {
         _ if is_positive => "a positive integer",
         true => "a non-negative integer",
         false => "an integer",
     };
     match reason {
-        "invalid digit found in string" | "cannot parse integer from empty string" => format!("expected {number}, found `{value}`"),
+        "invalid digit found in string" | "cannot parse integer from empty string" => mismatch(number, format_args!("`{value}`")),
         "number too large to fit in target type" | "number too small to fit in target type" => {
-            format!("the number {value} is out of range")
+            format!("the number {value} is out of range").into()
         }
-        "invalid float literal" | "cannot parse float from empty string" => format!("expected a number, found `{value}`"),
-        "number would be zero for non-zero type" => "expected a positive integer, found 0".to_owned(),
-        _ if reason.contains("is not in") => format!("expected {}, found {value}", range(reason)),
-        _ => reason.to_owned(),
+        "invalid float literal" | "cannot parse float from empty string" => mismatch("a number", format_args!("`{value}`")),
+        "number would be zero for non-zero type" => mismatch("a positive integer", 0),
+        _ if reason.contains("is not in") => mismatch(range(reason), value),
+        // clap has made a text of the parser's error.
+        _ => match reason.strip_prefix("expected ").map(|parts| (parts, parts.split_once(", found "))) {
+            Some((_, Some((expected, found)))) => mismatch(expected, found),
+            Some((expected, None)) if !expected.contains("found ") && !expected.contains(&format!("`{value}`")) => {
+                mismatch(expected, format_args!("`{value}`"))
+            }
+            _ => reason.into(),
+        },
     }
 }
 

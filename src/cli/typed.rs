@@ -1,7 +1,7 @@
 //! The global options as typed, and their resolution. This is the single definition for the parser, the help, the man
 //! page and completions.
 
-use crate::error::{Error, Result, nearest};
+use crate::error::{Error, Result, mismatch, nearest};
 use crate::formats::{FORMATS, Format};
 use crate::io::limits::available_memory;
 use crate::options::{Compression, CsvOptions, MegatronOptions, OnError, Options, Quote, Scalars, SourceColumns, When};
@@ -224,7 +224,7 @@ impl Typed {
             return Err(error.help("to read strings in CSV as null: --nulls NA,-"));
         }
         if let Some(file) = self.schema.as_ref().and_then(|text| text.to_str()).filter(|text| std::path::Path::new(text).is_file()) {
-            let error = Error::usage(format!("--schema {file}: expected types, found the name of a file"));
+            let error = Error::usage(mismatch("types", "the name of a file").prefixed(format_args!("--schema {file}")));
             return Err(error.help(format!("to read it from the file: --schema {}", shell_word(&format!("@{file}")))));
         }
         let is_file_name = |text: &&str| {
@@ -232,7 +232,7 @@ impl Typed {
             !stem.is_empty() && !extension.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c))
         };
         if let Some(file) = self.schema.as_ref().and_then(|text| text.to_str()).filter(is_file_name) {
-            let error = Error::usage(format!("--schema: expected types, found {file}"));
+            let error = Error::usage(mismatch("types", file).prefixed("--schema"));
             return Err(error
                 .help(format!("to read types from a file: --schema @{file}"))
                 .help("write types as `name: type`, such as tokens: int64[?]"));

@@ -1,7 +1,7 @@
 //! Errors in an expression, found before the first record, with the offending part underlined.
 
 use super::span::{Span, underlined};
-use crate::error::{Error, Kind, Reason};
+use crate::error::{Error, Kind, Message, Reason};
 use crate::printable::shell_word;
 use crate::schema::DType;
 
@@ -71,7 +71,7 @@ pub struct ExprError(Box<Inner>);
 #[derive(Clone, Debug, PartialEq)]
 struct Inner {
     kind: Kind,
-    message: String,
+    message: Message,
     span: Option<Span>,
     help: Vec<String>,
     /// The whole text as it was meant, and what to say before it.
@@ -83,21 +83,21 @@ struct Inner {
 
 impl ExprError {
     /// An error without a span; the caller adds it.
-    pub fn new(message: impl Into<String>) -> ExprError {
+    pub fn new(message: impl Into<Message>) -> ExprError {
         ExprError::of_kind(Kind::Usage, message)
     }
 
     /// A broken invariant: a bug in tatter, regardless of the expression.
-    pub fn internal(message: impl Into<String>) -> ExprError {
+    pub fn internal(message: impl Into<Message>) -> ExprError {
         ExprError::of_kind(Kind::Internal, message)
     }
 
-    fn of_kind(kind: Kind, message: impl Into<String>) -> ExprError {
+    fn of_kind(kind: Kind, message: impl Into<Message>) -> ExprError {
         ExprError(Box::new(Inner { kind, message: message.into(), span: None, help: Vec::new(), meant: None, guess: None, reason: None }))
     }
 
     /// An error at a span.
-    pub fn at(span: Span, message: impl Into<String>) -> ExprError {
+    pub fn at(span: Span, message: impl Into<Message>) -> ExprError {
         ExprError::new(message).or_at(span)
     }
 
@@ -174,14 +174,14 @@ impl ExprError {
         for help in &mut self.0.help {
             *help = help.replace(&format!("({call}"), "(x");
         }
-        if !self.0.message.starts_with(function) {
-            self.0.message = format!("{function}: {}", self.0.message);
+        if !self.message().starts_with(function) {
+            self.0.message = self.0.message.prefixed(function);
         }
         self
     }
 
     pub fn message(&self) -> &str {
-        &self.0.message
+        self.0.message.as_str()
     }
 
     /// The final error: the message, the line of text with the span underlined, and the hints.
@@ -210,8 +210,9 @@ impl From<Error> for ExprError {
     fn from(error: Error) -> ExprError {
         // Any error before the first record is a usage error, unless it is a bug.
         let kind = if error.kind() == Kind::Internal { Kind::Internal } else { Kind::Usage };
-        let mut own = ExprError::of_kind(kind, error.message());
-        own.0.reason = error.reason().cloned();
-        error.helps().iter().fold(own, |error, hint| error.help(hint.as_str()))
+        let (reason, help) = (error.reason().cloned(), error.helps().to_vec());
+        let mut own = ExprError::of_kind(kind, error.into_message());
+        own.0.reason = reason;
+        help.iter().fold(own, |error, hint| error.help(hint.as_str()))
     }
 }

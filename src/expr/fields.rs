@@ -1,7 +1,8 @@
 //! Fields of structures: finding, replacing and removing them.
 
 use super::error::{ExprError, ExprResult};
-use super::eval::{Node, NodeKind, UNNAMED};
+use super::eval::{Node, NodeKind};
+use super::nulls::UNNAMED;
 use super::span::{Span, name_text};
 use super::types::{below_axes, below_structure};
 use crate::error::{Error, Reason, Result, nearest};

@@ -48,6 +48,7 @@ mod kernels;
 mod literal;
 mod manual;
 mod names;
+mod nulls;
 mod operand;
 mod operators;
 mod parts;

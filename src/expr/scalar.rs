@@ -12,7 +12,7 @@ use super::span::name_text;
 use super::sql::condition;
 use super::syntax::{Expr, ExprKind, parse_expression};
 use crate::chunk::Chunk;
-use crate::error::{Error, Reason, Result};
+use crate::error::{Error, Reason, Result, mismatch};
 use crate::io::is_redirected;
 use crate::numerals::without_thousands;
 use crate::options::Options;
@@ -100,7 +100,7 @@ fn bound_scalar(text: &str, scope: &Scope, schema: &Schema, options: &Options) -
         options.notices.add(note, options.strict)?;
     }
     if node.ty.rank() > 0 || node.ty.dtype().is_none() || node.ty.is_sparse() {
-        let message = format!("expected a scalar in each record, found {}", super::operand::describe(&node.ty));
+        let message = mismatch("a scalar in each record", super::operand::describe(&node.ty));
         let read = names_used(text, false).map(|used| used.read.into_iter().collect()).unwrap_or_default();
         return Err(ExprError::at(expr.span, message)
             .because(Reason::NotScalar(read))
@@ -145,7 +145,7 @@ fn members(text: &str, fields: &[Field]) -> String {
 
 /// The error for several values where one is expected.
 fn several(binder: &Binder, expr: &Expr, items: &[Expr]) -> ExprError {
-    let error = ExprError::at(expr.span.clone(), format!("expected one value in each record, found {}", items.len()));
+    let error = ExprError::at(expr.span.clone(), mismatch("one value in each record", items.len()));
     match without_thousands(&binder.text) {
         Some(meant) => error.meant("numbers have no thousands separators:", meant),
         None => error.help_if(combined(binder, items)),
@@ -154,7 +154,7 @@ fn several(binder: &Binder, expr: &Expr, items: &[Expr]) -> ExprError {
 
 /// The error for a function where its result is expected, as in `lambda x: x.id > 1`.
 fn lambda(text: &str, expr: &Expr, params: &[String], body: &Expr) -> ExprError {
-    let error = ExprError::at(expr.span.clone(), "expected the value of an expression, found a lambda");
+    let error = ExprError::at(expr.span.clone(), mismatch("the value of an expression", "a lambda"));
     let params: Vec<&str> = params.iter().map(String::as_str).collect();
     match text.get(body.span.clone()).map(|body| without(body, &params).unwrap_or_else(|| body.to_owned())) {
         Some(body) => error.meant("write the expression itself:", body),
@@ -245,7 +245,7 @@ impl ScalarExpr {
         let span = 0..text.len();
         if self.node.ty.dtype() != Some(&DType::Bool) {
             let advice = compare(text, &span, "!=", self.node.ty.dtype());
-            let error = ExprError::at(span, format!("expected a bool in each record, found {}", self.node.ty)).help(advice);
+            let error = ExprError::at(span, mismatch("a bool in each record", self.node.ty)).help(advice);
             // `filter id > 2 FILE`
             let is_cut = is_redirected() && parse_expression(text).is_ok_and(|expr| expr.dotted().is_some());
             let redirection = "the shell takes > and < as redirections: put the condition in quotes";

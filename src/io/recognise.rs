@@ -2,7 +2,7 @@
 
 use super::codec::{Codec, extensions, split_extension};
 use super::names::in_command;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::hint::{Hint, READ_LINES};
 use crate::printable::{BYTE_ORDER_MARK, shell_word};
 use memchr::memmem;
@@ -297,7 +297,7 @@ pub fn url(name: &str, from: Option<&str>) -> Option<Error> {
                 Error::new(crate::error::Kind::Io, format!("{name}: {scheme}:// URLs are not supported; only files and pipes can be read"));
             return Some(error.help("download the dataset first: hf download NAME --repo-type dataset"));
         }
-        "file" => return Some(Error::usage(format!("{name}: expected the path of a file, found a URL")).help(format!("write {rest}"))),
+        "file" => return Some(Error::usage(mismatch("the path of a file", "a URL").prefixed(name)).help(format!("write {rest}"))),
         _ => {
             return Some(
                 Error::usage(format!("{name}: {scheme}:// URLs are not supported; only files and pipes can be read"))

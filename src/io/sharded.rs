@@ -1,6 +1,6 @@
 //! Names of the files of a dataset: `a@8.tfrecord` for `a-00000-of-00008.tfrecord` and so on.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 
 /// Maximum number of shards, which are numbered with five digits.
 pub const MAX_SHARDS: usize = 99_999;
@@ -20,7 +20,7 @@ impl Sharded {
     /// Zero shards, or more than [`MAX_SHARDS`].
     pub fn new(front: &str, back: &str, nshards: usize) -> Result<Sharded> {
         if !(1..=MAX_SHARDS).contains(&nshards) {
-            return Err(Error::usage(format!("expected a number of shards from 1 to {MAX_SHARDS}, found {nshards}")));
+            return Err(Error::usage(mismatch(format_args!("a number of shards from 1 to {MAX_SHARDS}"), nshards)));
         }
         Ok(Sharded { front: front.to_owned(), back: back.to_owned(), nshards })
     }
@@ -36,9 +36,9 @@ impl Sharded {
             let ndigits = rest.bytes().take_while(u8::is_ascii_digit).count();
             let (digits, back) = rest.split_at(ndigits);
             if ndigits > 0 && (back.is_empty() || back.starts_with('.')) {
-                let nshards = digits
-                    .parse()
-                    .map_err(|_| Error::usage(format!("{name}: expected a number of shards from 1 to {MAX_SHARDS}, found {digits}")))?;
+                let nshards = digits.parse().map_err(|_| {
+                    Error::usage(mismatch(format_args!("a number of shards from 1 to {MAX_SHARDS}"), digits).prefixed(name))
+                })?;
                 return Sharded::new(&name[..at], back, nshards).map(Some);
             }
         }

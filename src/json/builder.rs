@@ -7,7 +7,7 @@
 use super::cursor::Cursor;
 use super::error::Parse;
 use super::forms::elements;
-use crate::error::Result;
+use crate::error::{Message, Result};
 use crate::schema::{DType, Field, Type};
 use crate::tensor::{RowPartition, Tensor, row_of};
 
@@ -37,13 +37,13 @@ pub struct LateError {
     /// Names of the enclosing fields, innermost first.
     pub names: Vec<String>,
     /// The error.
-    pub message: String,
+    pub message: Message,
 }
 
 impl LateError {
     /// For a column whose position is not known yet.
-    pub fn new(row: usize, message: String) -> LateError {
-        LateError { row, column: 0, names: Vec::new(), message }
+    pub fn new(row: usize, message: impl Into<Message>) -> LateError {
+        LateError { row, column: 0, names: Vec::new(), message: message.into() }
     }
 }
 

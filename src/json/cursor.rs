@@ -6,6 +6,7 @@
 //! no available parser reads directly into typed columns and reports the position of an error.
 
 use super::error::{Parse, ParseError};
+use crate::error::mismatch;
 use crate::tensor::short::same;
 
 /// Advice on text that Python prints.
@@ -202,7 +203,7 @@ impl<'a> Cursor<'a> {
     /// The error for something other than `expected`.
     #[cold]
     pub fn unexpected(&self, expected: &str) -> Box<ParseError> {
-        let error = ParseError::syntax(self.pos, format!("expected {expected}, found {}", self.found()));
+        let error = ParseError::syntax(self.pos, mismatch(expected, self.found()));
         let is_python = ["True", "False", "None"].iter().any(|word| self.rest().starts_with(word.as_bytes()));
         if is_python { error.help(PYTHON) } else { error }
     }

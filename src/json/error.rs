@@ -1,5 +1,6 @@
 //! Errors in a record, as seen by the decoder: an offset in the block, and a field path that is built on the way out.
 
+use crate::error::Message;
 use crate::hint::Hint;
 use crate::path::quoted;
 use crate::schema::{DType, Type};
@@ -53,7 +54,7 @@ pub struct ParseError {
     /// Number of list levels between the innermost field and the value.
     pub depth: usize,
     /// What was expected and what was found.
-    pub message: String,
+    pub message: Message,
     /// Hints, one per line.
     pub help: Vec<Hint>,
     /// The schema change that would help.
@@ -69,13 +70,13 @@ impl ParseError {
 
     /// An error that no schema resolves.
     #[cold]
-    pub fn syntax(pos: usize, message: impl Into<String>) -> Box<ParseError> {
+    pub fn syntax(pos: usize, message: impl Into<Message>) -> Box<ParseError> {
         ParseError::new(pos, Cause::Invalid, message, Fix::None)
     }
 
     /// An error at `pos`.
     #[cold]
-    pub fn new(pos: usize, cause: Cause, message: impl Into<String>, fix: Fix) -> Box<ParseError> {
+    pub fn new(pos: usize, cause: Cause, message: impl Into<Message>, fix: Fix) -> Box<ParseError> {
         Box::new(ParseError { pos, cause, names: Vec::new(), depth: 0, message: message.into(), help: Vec::new(), fix })
     }
 

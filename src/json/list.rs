@@ -5,7 +5,7 @@ use super::cursor::Cursor;
 use super::error::{Fix, Parse, ParseError};
 use super::forms::elements;
 use super::rules::Rules;
-use crate::error::Result;
+use crate::error::{Result, mismatch};
 use crate::printable::counted;
 use crate::schema::{Dim, Size};
 use crate::tensor::builder::{Nulls, Splits};
@@ -154,7 +154,7 @@ impl<C: Builder> List<C> {
             (_, Some(Some(known))) => *known as u64,
             (_, None) => return Ok(()),
         };
-        let message = format!("expected a list of {}, found {size}", counted(expected, "item"));
+        let message = mismatch(format_args!("a list of {}", counted(expected, "item")), size);
         let error = ParseError::new(start, self.rules.misfit(), message, Fix::None);
         Err(match self.size {
             Size::Known(_) => {

@@ -3,6 +3,7 @@
 use super::cursor::Cursor;
 use super::error::{Cause, Fix, Parse, ParseError};
 use super::settle::type_of;
+use crate::error::mismatch;
 use crate::schema::{DType, Type};
 
 /// The values that one level of a column accepts.
@@ -25,7 +26,7 @@ impl Rules {
     /// The error for a value that a wider inferred type would hold.
     #[cold]
     pub fn wider(&self, cursor: &Cursor, expected: &str, fix: Fix) -> Box<ParseError> {
-        ParseError::new(cursor.pos(), self.misfit(), format!("expected {expected}, found {}", cursor.found()), fix)
+        ParseError::new(cursor.pos(), self.misfit(), mismatch(expected, cursor.found()), fix)
     }
 
     /// The error for a value that only `json` can hold together with earlier values, or that contradicts `--schema`.
@@ -35,7 +36,7 @@ impl Rules {
         let seen = if self.declared { Some(type_of(&mut cursor.clone())) } else { None };
         let is_known = |ty: &Type| ty.dtype().is_none_or(|dtype| *dtype != DType::Null);
         let fix = seen.filter(is_known).map_or(Fix::Json, Fix::Instead);
-        ParseError::new(cursor.pos(), cause, format!("expected {expected}, found {}", cursor.found()), fix)
+        ParseError::new(cursor.pos(), cause, mismatch(expected, cursor.found()), fix)
     }
 
     /// Consumes a null if there is one and it is allowed.
@@ -52,7 +53,7 @@ impl Rules {
             return Ok(true);
         }
         cursor.set_pos(start);
-        Err(ParseError::new(start, self.misfit(), format!("expected {expected}, found null"), Fix::Nullable))
+        Err(ParseError::new(start, self.misfit(), mismatch(expected, "null"), Fix::Nullable))
     }
 
     /// Handles a null where a list or object is `expected` but does not start.

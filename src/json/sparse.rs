@@ -6,7 +6,7 @@ use super::error::{Fix, Parse, ParseError};
 use super::forms::{elements, open_list, read_integers, sparse_key};
 use super::leaf::Leaf;
 use super::rules::Rules;
-use crate::error::{Error, Result};
+use crate::error::{Error, Message, Result, mismatch};
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::builder::{Nulls, Splits};
 use crate::tensor::{Sparse, Tensor};
@@ -115,8 +115,8 @@ impl SparseColumn {
         let ndims = self.dims.len();
         let (mut seen, mut entries) = ([false; 3], 0);
         let misfit = self.rules.misfit();
-        let wrong = |message: String| ParseError::new(start, misfit, message, Fix::None);
-        let not_sparse = |found: String| wrong(format!("expected {EXPECTED}, found {found}"));
+        let wrong = |message: Message| ParseError::new(start, misfit, message, Fix::None);
+        let not_sparse = |found: &str| wrong(mismatch(EXPECTED, found));
         cursor.advance(1);
         cursor.space();
         loop {
@@ -124,7 +124,7 @@ impl SparseColumn {
                 let mut whole = cursor.clone();
                 whole.set_pos(start);
                 whole.skip_value()?;
-                return Err(not_sparse("an object with other keys".to_owned()));
+                return Err(not_sparse("an object with other keys"));
             };
             seen[key] = true;
             cursor.colon()?;
@@ -143,15 +143,15 @@ impl SparseColumn {
             }
         }
         if seen != [true; 3] {
-            return Err(not_sparse("an object without all three keys".to_owned()));
+            return Err(not_sparse("an object without all three keys"));
         }
         let nvals = self.values.nrows() - self.entries.nvals();
         if entries != nvals {
-            return Err(wrong(format!("a sparse tensor has {entries} indices for {nvals} values")));
+            return Err(wrong(format!("a sparse tensor has {entries} indices for {nvals} values").into()));
         }
         let shape = &self.shapes[(self.nrows() * ndims).min(self.shapes.len())..];
         if shape.len() != ndims {
-            return Err(wrong(format!("expected a dense_shape of {ndims} sizes, found {}", shape.len())));
+            return Err(wrong(mismatch(format_args!("a dense_shape of {ndims} sizes"), shape.len())));
         }
         for (axis, (size, dim)) in shape.iter().zip(&self.dims).enumerate() {
             if *size < 0 {
@@ -160,7 +160,7 @@ impl SparseColumn {
             if let Size::Known(known) = dim.size
                 && u64::try_from(*size) != Ok(known)
             {
-                return Err(wrong(format!("expected {known} as size {axis} of dense_shape, found {size}")));
+                return Err(wrong(mismatch(format_args!("{known} as size {axis} of dense_shape"), size)));
             }
         }
         let first = self.entries.nvals() * ndims;
@@ -187,7 +187,7 @@ impl SparseColumn {
             read_integers(cursor, &mut self.indices)?;
             let found = self.indices.len() - before;
             if found != ndims {
-                let message = format!("expected an index of {ndims} numbers, found {found}");
+                let message = mismatch(format_args!("an index of {ndims} numbers"), found);
                 return Err(ParseError::new(start, self.rules.misfit(), message, Fix::None));
             }
             entries += 1;

@@ -1,60 +1,18 @@
 //! Scalars as JSON text.
 
 use super::string::specials;
-use crate::decimal;
+use crate::decimal::{self, Number};
 use crate::schema::Literal;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use half::f16;
 
-/// Floats with a shortest text form.
-pub trait Finite: zmij::Float + Copy {
-    /// Whether it is neither NaN nor an infinity.
-    fn finite(self) -> bool;
-    /// The text of a non-finite value.
-    fn special(self) -> &'static [u8];
-}
-
-macro_rules! finite {
-    ($($native:ty),*) => {
-        $(impl Finite for $native {
-            #[inline(always)]
-            fn finite(self) -> bool {
-                self.is_finite()
-            }
-            fn special(self) -> &'static [u8] {
-                if self.is_nan() {
-                    b"\"NaN\""
-                } else if self > 0.0 {
-                    b"\"Infinity\""
-                } else {
-                    b"\"-Infinity\""
-                }
-            }
-        })*
-    };
-}
-finite!(f32, f64);
-
-/// The shortest text that parses back to the same float, with a decimal point or an exponent.
-#[inline(always)]
-pub fn float<F: Finite>(value: F, out: &mut Vec<u8>) {
-    if value.finite() {
-        out.extend_from_slice(zmij::Buffer::new().format_finite(value).as_bytes());
-    } else {
-        out.extend_from_slice(value.special());
+/// The text of a NaN or an infinity.
+pub fn special(value: f64) -> &'static [u8] {
+    match value {
+        f64::INFINITY => b"\"Infinity\"",
+        f64::NEG_INFINITY => b"\"-Infinity\"",
+        _ => b"\"NaN\"",
     }
-}
-
-/// A float32; see [`decimal::put_float32`].
-#[inline(always)]
-pub fn float32(value: f32, out: &mut Vec<u8>) {
-    if value.is_finite() { decimal::put_float32(value, out) } else { float(value, out) }
-}
-
-/// A float16; see [`decimal::put_float16`].
-pub fn float16(value: f16, out: &mut Vec<u8>) {
-    if value.is_finite() { decimal::put_float16(value, out) } else { float(value.to_f32(), out) }
 }
 
 /// A JSON string.
@@ -134,7 +92,7 @@ fn write_literal(literal: &Literal, out: &mut Vec<u8>) {
         Literal::None => out.extend_from_slice(b"null"),
         Literal::Bool(value) => out.extend_from_slice(if *value { b"true" } else { b"false" }),
         Literal::Int(value) => decimal::put_integer(*value, out),
-        Literal::Float(value) => float(*value, out),
+        Literal::Float(value) => value.put(special, out),
         Literal::String(text) => write_string(text.as_bytes(), out),
         Literal::Bytes(bytes) => write_bytes(bytes, out),
         Literal::List(items) => {

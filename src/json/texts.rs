@@ -11,7 +11,7 @@ use super::error::{Cause, Fix, Parse, ParseError};
 use super::object::{column_of, read_value};
 use super::suggest::{fixed, fixed_whole};
 use super::write::{Encoder, check_field};
-use crate::error::{Error, Result, nearest};
+use crate::error::{Error, Result, mismatch, nearest};
 use crate::path::{FieldPath, quoted};
 use crate::printable::shell_word;
 use crate::schema::{DType, Field, Schema, Type};
@@ -99,7 +99,7 @@ impl JsonTexts {
     fn located(&self, bad: BadText) -> Error {
         let BadText { text, error: found } = bad;
         let at = text.map_or_else(String::new, |text| format!(" ({} of the text)", position(text, found.pos)));
-        let mut error = Error::data(format!("{}{at}", found.message)).in_field(self.place(found.path()));
+        let mut error = Error::data(found.message.clone().followed_by(&at)).in_field(self.place(found.path()));
         for hint in &found.help {
             error = error.help(hint.clone());
         }
@@ -215,7 +215,7 @@ impl Values {
                 Ok(())
             }
             None => {
-                let message = format!("expected {}, found null", self.column.expected());
+                let message = mismatch(self.column.expected(), "null");
                 Err(ParseError::new(0, Cause::Invalid, message, Fix::Nullable))
             }
         }

@@ -2,9 +2,9 @@
 
 use super::cursor::Cursor;
 use super::forms::{AS_ARROW, SPARSE_KEYS, check_no_bytes, quote_non_finite};
-use super::text::{float, float16, float32, write_bytes, write_integers, write_string};
+use super::text::{special, write_bytes, write_integers, write_string};
 use super::union;
-use crate::decimal::put_integer;
+use crate::decimal::Numbers;
 use crate::error::{Error, Result};
 use crate::path::FieldPath;
 use crate::printable::shell_word;
@@ -13,11 +13,9 @@ use crate::schema::{DType, Element, Field, Schema, Type};
 use crate::tensor::text::{has_text, to_text, uuids};
 use crate::tensor::{List, Sparse, Struct, Tensor};
 use arrow_array::cast::AsArray;
-use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, BooleanArray, LargeBinaryArray, LargeStringArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
-use half::f16;
 use std::ops::Range;
 
 /// Checks that JSON can represent the records of a schema, so that they read back unchanged.
@@ -102,17 +100,7 @@ pub fn value_text(tensor: &Tensor, ty: &Type, row: usize) -> String {
 enum View<'a> {
     Null,
     Bool(&'a BooleanArray),
-    Int8(&'a [i8]),
-    Int16(&'a [i16]),
-    Int32(&'a [i32]),
-    Int64(&'a [i64]),
-    UInt8(&'a [u8]),
-    UInt16(&'a [u16]),
-    UInt32(&'a [u32]),
-    UInt64(&'a [u64]),
-    Float16(&'a [f16]),
-    Float32(&'a [f32]),
-    Float64(&'a [f64]),
+    Numbers(Numbers<'a>),
     String(&'a LargeStringArray),
     Bytes(&'a LargeBinaryArray),
     Json(&'a LargeStringArray, FieldPath),
@@ -223,17 +211,7 @@ impl<'a> Encoder<'a> {
         match &self.view {
             View::Null => out.extend_from_slice(b"null"),
             View::Bool(values) => out.extend_from_slice(if values.value(row) { b"true" } else { b"false" }),
-            View::Int8(values) => put_integer(values[row], out),
-            View::Int16(values) => put_integer(values[row], out),
-            View::Int32(values) => put_integer(values[row], out),
-            View::Int64(values) => put_integer(values[row], out),
-            View::UInt8(values) => put_integer(values[row], out),
-            View::UInt16(values) => put_integer(values[row], out),
-            View::UInt32(values) => put_integer(values[row], out),
-            View::UInt64(values) => put_integer(values[row], out),
-            View::Float16(values) => float16(values[row], out),
-            View::Float32(values) => float32(values[row], out),
-            View::Float64(values) => float(values[row], out),
+            View::Numbers(numbers) => numbers.put(row, special, out),
             View::String(values) => write_string(values.value(row).as_bytes(), out),
             View::Arrow(values) => write_string(values.value(row).as_bytes(), out),
             View::Union(values) => out.extend_from_slice(values.value(row).as_bytes()),
@@ -255,24 +233,7 @@ impl<'a> Encoder<'a> {
         out.push(b'[');
         let before = out.len();
         match &self.view {
-            View::Int64(values) if self.nulls.is_none() => {
-                for value in &values[elements] {
-                    put_integer(*value, out);
-                    out.push(b',');
-                }
-            }
-            View::Float64(values) if self.nulls.is_none() => {
-                for value in &values[elements] {
-                    float(*value, out);
-                    out.push(b',');
-                }
-            }
-            View::Float32(values) if self.nulls.is_none() => {
-                for value in &values[elements] {
-                    float32(*value, out);
-                    out.push(b',');
-                }
-            }
+            View::Numbers(numbers) if self.nulls.is_none() => numbers.put_each(elements, special, b',', out),
             _ => {
                 for element in elements {
                     self.write(element, out)?;
@@ -292,17 +253,6 @@ fn leaf<'a>(array: &'a ArrayRef, dtype: &DType, path: &FieldPath) -> Result<View
     Ok(match dtype {
         DType::Null => View::Null,
         DType::Bool => View::Bool(array.as_boolean()),
-        DType::Int8 => View::Int8(array.as_primitive::<Int8Type>().values()),
-        DType::Int16 => View::Int16(array.as_primitive::<Int16Type>().values()),
-        DType::Int32 => View::Int32(array.as_primitive::<Int32Type>().values()),
-        DType::Int64 => View::Int64(array.as_primitive::<Int64Type>().values()),
-        DType::UInt8 => View::UInt8(array.as_primitive::<UInt8Type>().values()),
-        DType::UInt16 => View::UInt16(array.as_primitive::<UInt16Type>().values()),
-        DType::UInt32 => View::UInt32(array.as_primitive::<UInt32Type>().values()),
-        DType::UInt64 => View::UInt64(array.as_primitive::<UInt64Type>().values()),
-        DType::Float16 => View::Float16(array.as_primitive::<Float16Type>().values()),
-        DType::Float32 => View::Float32(array.as_primitive::<Float32Type>().values()),
-        DType::Float64 => View::Float64(array.as_primitive::<Float64Type>().values()),
         DType::String => View::String(array.as_string::<i64>()),
         DType::Bytes => View::Bytes(array.as_binary::<i64>()),
         DType::Json => View::Json(array.as_string::<i64>(), path.clone()),
@@ -318,6 +268,7 @@ fn leaf<'a>(array: &'a ArrayRef, dtype: &DType, path: &FieldPath) -> Result<View
             .map_err(|e| e.in_field(path))?,
         ),
         DType::Arrow(_) => View::Arrow(to_text(array).map_err(|e| e.in_field(path))?),
+        _ => View::Numbers(Numbers::of(array).ok_or_else(|| Error::internal("the tensor is not of its type").in_field(path))?),
     })
 }
 

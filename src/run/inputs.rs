@@ -9,7 +9,7 @@ use super::several::{ChainOfInput, Several};
 use super::work::{Load, Work};
 use crate::chunk::Decoded;
 use crate::demand::{Demand, Wanted};
-use crate::error::{Error, Reason, Result};
+use crate::error::{Error, Reason, Result, mismatch};
 use crate::formats::{FORMATS, Format, Inference, Numbered, Request, Task, Tasks};
 use crate::hint::Hint;
 use crate::io::{self, Input};
@@ -475,7 +475,7 @@ fn declared_schema(options: &Arc<Options>) -> Result<Schema> {
     }
     let is_json = notation::is_json(input.head());
     if !is_json && FORMATS.iter().any(|f| f.family() == "jsonl" && f.is_evident(&input)) {
-        let error = Error::usage("expected types in the notation of `tatter schema`, found JSON").in_input(name);
+        let error = Error::usage(mismatch("types in the notation of `tatter schema`", "JSON")).in_input(name);
         return Err(error.help(types_of(name)));
     }
     let mut text = String::new();

@@ -1,6 +1,6 @@
 //! A position in a text being parsed, and errors that show it.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Message, Result, mismatch};
 
 /// Maximum nesting depth of structures and lists.
 pub(super) const MAX_DEPTH: usize = 128;
@@ -136,11 +136,11 @@ impl<'a> Cursor<'a> {
             Some('\n') => "the end of the line".to_owned(),
             Some(_) => format!("`{}`", &rest[..length]),
         };
-        self.fail(start, start + length, format!("expected {expected}, found {found}"))
+        self.fail(start, start + length, mismatch(expected, found))
     }
 
     /// An error about the bytes `start..end`, with its line and column, and the line shown underlined.
-    pub fn fail(&self, start: usize, end: usize, message: impl Into<String>) -> Error {
+    pub fn fail(&self, start: usize, end: usize, message: impl Into<Message>) -> Error {
         let start = start.min(self.text.len());
         let line_start = self.text[..start].rfind('\n').map_or(0, |i| i + 1);
         let line_end = self.text[start..].find('\n').map_or(self.text.len(), |i| start + i);

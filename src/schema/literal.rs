@@ -5,7 +5,7 @@
 
 use super::cursor::Cursor;
 use super::{DType, Literal, Type};
-use crate::error::Result;
+use crate::error::{Message, Result, mismatch};
 use crate::printable::is_hidden;
 use std::fmt;
 
@@ -190,22 +190,22 @@ pub(super) fn literal(cursor: &mut Cursor) -> Result<Literal> {
 }
 
 /// A 64-bit integer, or the nearest float for a number with a decimal point or exponent.
-fn number(word: &str) -> Result<Literal, String> {
+fn number(word: &str) -> Result<Literal, Message> {
     let digits = word.strip_prefix(['+', '-']).unwrap_or(word);
     if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') || digits.ends_with('_') {
-        return Err(format!("expected a literal, found `{word}`"));
+        return Err(mismatch("a literal", format_args!("`{word}`")));
     }
     let plain = word.replace('_', "");
     if digits.bytes().all(|b| b.is_ascii_digit() || b == b'_') {
         return match plain.parse::<i128>() {
             Ok(n) if n >= i64::MIN.into() && n <= u64::MAX.into() => Ok(Literal::Int(n)),
-            _ => Err(format!("{word} does not fit in 64 bits")),
+            _ => Err(format!("{word} does not fit in 64 bits").into()),
         };
     }
     match plain.parse::<f64>() {
         Ok(x) if x.is_finite() => Ok(Literal::Float(x)),
-        Ok(_) => Err(format!("{word} is out of range for float64")),
-        Err(_) => Err(format!("`{word}` is not a number")),
+        Ok(_) => Err(format!("{word} is out of range for float64").into()),
+        Err(_) => Err(format!("`{word}` is not a number").into()),
     }
 }
 

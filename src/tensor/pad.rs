@@ -123,20 +123,29 @@ impl Padding {
         let sizes = self.sizes(&partitions, records)?;
         // Items without values still count, whether kept or padded.
         let block = inner.max(1);
-        let mut writer = Writer { partitions: &partitions, side: self.side, block, runs: Runs::new() };
         let axes = self.axes(&sizes, records, inner, leaf)?;
-        for (record, sizes) in sizes.chunks_exact(depth).enumerate() {
-            for row in records.range(record) {
-                writer.row(0, row, sizes);
+        let layout = Layout { partitions: &partitions, records, sizes: &sizes, side: self.side };
+        let mut runs = Runs::new();
+        layout.rows(depth - 1, |rows, size| match rows {
+            Rows::Kept(items) => {
+                let filled = (size - items.len()) * block;
+                if self.side == Side::Left {
+                    runs.fill(filled);
+                }
+                runs.copy(items.start * block, items.len() * block);
+                if self.side == Side::Right {
+                    runs.fill(filled);
+                }
             }
-        }
-        let values = if inner == 0 { leaf.slice(0, 0) } else { writer.runs.apply(leaf, &self.filling)? };
+            Rows::Padding(nrows) => runs.fill(nrows * size * block),
+        });
+        let values = if inner == 0 { leaf.slice(0, 0) } else { runs.apply(leaf, &self.filling)? };
         let values = with_leaf(below, Tensor::Leaf(values), axes.last().map_or(0, RowPartition::nvals))?;
         let mask = with_mask.then(|| {
-            let bits = Tensor::Leaf(Arc::new(BooleanArray::new(writer.runs.is_copied(block), None)));
+            let bits = Tensor::Leaf(Arc::new(BooleanArray::new(runs.is_copied(block), None)));
             below_axes(&axes, bits, tensor)
         });
-        let lengths = if with_lengths { lengths(&partitions, &sizes, records, &axes, self.side, tensor)? } else { Vec::new() };
+        let lengths = if with_lengths { layout.lengths(&axes, tensor)? } else { Vec::new() };
         Ok(Padded { tensor: below_axes(&axes, values, tensor)?, lengths, mask: mask.transpose()? })
     }
 
@@ -232,76 +241,66 @@ fn below_axes(axes: &[RowPartition], values: Tensor, like: &Tensor) -> Result<Te
     if axes.is_empty() { Ok(tensor) } else { tensor.with_validity(like.validity()) }
 }
 
-/// Walks the rows of a ragged tensor and records what to copy and what to pad.
-struct Writer<'a> {
+/// The rows of a ragged tensor where they are in the padded one.
+struct Layout<'a> {
+    /// The padded axes, outermost first.
     partitions: &'a [&'a RowPartition],
+    records: &'a RowPartition,
+    /// The sizes of all axes in each record.
+    sizes: &'a [usize],
     side: Side,
-    block: usize,
-    runs: Runs,
 }
 
-impl Writer<'_> {
-    fn row(&mut self, axis: usize, row: usize, sizes: &[usize]) {
-        let items = self.side.kept(self.partitions[axis].range(row), sizes[axis]);
-        let filled = (sizes[axis] - items.len()) * sizes[axis + 1..].iter().product::<usize>() * self.block;
-        if self.side == Side::Left {
-            self.runs.fill(filled);
-        }
-        if axis + 1 == self.partitions.len() {
-            self.runs.copy(items.start * self.block, items.len() * self.block);
-        } else {
-            for item in items {
-                self.row(axis + 1, item, sizes);
+/// Rows of an axis in the padded tensor.
+enum Rows {
+    /// A row, with the items that are kept.
+    Kept(Range<usize>),
+    /// A number of rows that are padding.
+    Padding(usize),
+}
+
+impl Layout<'_> {
+    /// Visits the rows of an axis in order, with their size in the padded tensor.
+    fn rows(&self, axis: usize, mut visit: impl FnMut(Rows, usize)) {
+        for (record, sizes) in self.sizes.chunks_exact(self.partitions.len()).enumerate() {
+            let sizes = &sizes[..=axis];
+            for row in self.records.range(record) {
+                self.below(row, 0, sizes, &mut visit);
             }
+        }
+    }
+
+    /// The rows of the last of the axes that have `sizes` within a row of the axis `level`.
+    fn below(&self, row: usize, level: usize, sizes: &[usize], visit: &mut impl FnMut(Rows, usize)) {
+        let items = self.side.kept(self.partitions[level].range(row), sizes[level]);
+        let [inner @ .., last] = &sizes[level + 1..] else { return visit(Rows::Kept(items), sizes[level]) };
+        let nrows = (sizes[level] - items.len()) * inner.iter().product::<usize>();
+        if self.side == Side::Left {
+            visit(Rows::Padding(nrows), *last);
+        }
+        for item in items {
+            self.below(item, level + 1, sizes, visit);
         }
         if self.side == Side::Right {
-            self.runs.fill(filled);
+            visit(Rows::Padding(nrows), *last);
         }
     }
-}
 
-/// The number of items kept of each row, in the layout of the padded tensor.
-fn lengths(
-    partitions: &[&RowPartition],
-    sizes: &[usize],
-    records: &RowPartition,
-    axes: &[RowPartition],
-    side: Side,
-    like: &Tensor,
-) -> Result<Vec<Tensor>> {
-    let depth = partitions.len();
-    (0..depth)
-        .map(|axis| {
+    /// For each axis, the number of items kept of each row of the padded tensor; `axes` are its partitions.
+    fn lengths(&self, axes: &[RowPartition], like: &Tensor) -> Result<Vec<Tensor>> {
+        let of_axis = |axis: usize| {
             let mut out: Vec<i64> = Vec::with_capacity(axes[axis].nrows());
-            for (record, own) in sizes.chunks_exact(depth).enumerate() {
-                for row in records.range(record) {
-                    row_lengths(partitions, 0, axis, row, own, side, &mut out);
-                }
-            }
+            self.rows(axis, |rows, _| match rows {
+                Rows::Kept(items) => out.push(items.len() as i64),
+                Rows::Padding(nrows) => out.resize(out.len() + nrows, 0),
+            });
             let values: ArrayRef = Arc::new(Int64Array::from(out));
-            if axis == 0 {
-                return Tensor::Leaf(values).with_validity(like.validity());
+            match axis {
+                0 => Tensor::Leaf(values).with_validity(like.validity()),
+                _ => below_axes(&axes[..axis], Tensor::Leaf(values), like),
             }
-            below_axes(&axes[..axis], Tensor::Leaf(values), like)
-        })
-        .collect()
-}
-
-fn row_lengths(partitions: &[&RowPartition], level: usize, axis: usize, row: usize, sizes: &[usize], side: Side, out: &mut Vec<i64>) {
-    let items = side.kept(partitions[level].range(row), sizes[level]);
-    if level == axis {
-        out.push(items.len() as i64);
-        return;
-    }
-    let filled = (sizes[level] - items.len()) * sizes[level + 1..axis].iter().product::<usize>();
-    if side == Side::Left {
-        out.resize(out.len() + filled, 0);
-    }
-    for item in items {
-        row_lengths(partitions, level + 1, axis, item, sizes, side, out);
-    }
-    if side == Side::Right {
-        out.resize(out.len() + filled, 0);
+        };
+        (0..self.partitions.len()).map(of_axis).collect()
     }
 }
 

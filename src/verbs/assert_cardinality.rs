@@ -3,7 +3,7 @@
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
-use crate::error::{Error, Reason, Result};
+use crate::error::{Error, Reason, Result, mismatch};
 use crate::options::Options;
 use crate::schema::Schema;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl Fold for Expected {
         let nrows = chunk.nrows;
         if let Some(surplus) = usize::try_from(self.records - self.seen).ok().filter(|left| *left < nrows) {
             out.extend((surplus > 0).then(|| chunk.slice(0, surplus)));
-            let error = Error::data(format!("expected {}, found more", in_words(self.records)));
+            let error = Error::data(mismatch(in_words(self.records), "more"));
             return Err(error.at_row(surplus).because(Reason::Cardinality));
         }
         self.seen += nrows as u64;
@@ -69,7 +69,7 @@ impl Fold for Expected {
     fn finish(&mut self) -> Result<Option<Chunk>> {
         match self.seen == self.records {
             true => Ok(None),
-            false => Err(Error::data(format!("expected {}, found {}", in_words(self.records), self.seen))),
+            false => Err(Error::data(mismatch(in_words(self.records), self.seen))),
         }
     }
 }

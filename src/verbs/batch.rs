@@ -4,7 +4,7 @@ use super::shared::batches::{BatchSize, Batches, batched_schema, parse_size};
 use super::shared::fields::split_assignment;
 use super::verb::{Bound, Example, Operator, Verb};
 use crate::demand::Demand;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::options::Options;
 use crate::path::FieldPath;
 use crate::schema::{Schema, Size};
@@ -34,7 +34,7 @@ fn parse_limit(text: &str) -> Result<Limit, Error> {
     let (field, number) = split_assignment(text, "FIELD=N, such as tokens=4096")?;
     match number.trim().parse() {
         Ok(nvals) if nvals > 0 => Ok(Limit { path: FieldPath::parse(field)?, nvals }),
-        _ => Err(Error::usage(format!("expected a number of values, such as {field}=4096, found `{number}`"))),
+        _ => Err(Error::usage(mismatch(format_args!("a number of values, such as {field}=4096"), format_args!("`{number}`")))),
     }
 }
 

@@ -13,7 +13,7 @@ use super::shared::shares::key_text;
 use super::verb::{Bound, Deferred, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::{Chunk, Origin};
 use crate::demand::{Demand, Wanted};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::expr::{ScalarExpr, bind_scalar, names_used};
 use crate::options::Options;
 use crate::printable::shell_word;
@@ -61,7 +61,7 @@ struct NumberList(Vec<usize>);
 fn numbers(text: &str) -> Result<Vec<usize>, Error> {
     let number = |part: &str| part.trim().parse::<usize>().ok().filter(|n| i64::try_from(*n).is_ok());
     text.split(',')
-        .map(|part| number(part).ok_or_else(|| Error::usage(format!("expected numbers, such as 10,20, found `{text}`"))))
+        .map(|part| number(part).ok_or_else(|| Error::usage(mismatch("numbers, such as 10,20", format_args!("`{text}`")))))
         .collect()
 }
 
@@ -75,12 +75,12 @@ fn parse_boundaries(text: &str) -> Result<NumberList, Error> {
 
 /// The batch size of each bucket, with `--boundaries`.
 fn parse_sizes(text: &str, nbuckets: usize) -> Result<Vec<usize>> {
-    let sizes = numbers(text).map_err(|e| Error::usage(format!("--batch-sizes: {}", e.message())))?;
+    let sizes = numbers(text).map_err(|e| e.prefixed("--batch-sizes"))?;
     if sizes.contains(&0) {
         return Err(Error::usage("--batch-sizes: a batch size must be at least 1"));
     }
     if sizes.len() != nbuckets {
-        let error = format!("expected {nbuckets} batch sizes, one more than the number of boundaries, found {}", sizes.len());
+        let error = mismatch(format_args!("{nbuckets} batch sizes, one more than the number of boundaries"), sizes.len());
         return Err(
             Error::usage(error).help("list one size per bucket: one for each boundary, and one for lengths at or above the last boundary")
         );
@@ -102,7 +102,7 @@ fn parse_key_sizes(text: &str) -> Result<KeySizes> {
         let (name, number) = word.rsplit_once('=').map_or((None, word), |(name, number)| (Some(name.trim().to_owned()), number.trim()));
         let size = number.parse::<usize>().ok().filter(|n| *n > 0 && i64::try_from(*n).is_ok());
         let Some(size) = size else {
-            let error = Error::usage(format!("--batch-sizes: expected KEY=N, or N for all others, found `{word}`"));
+            let error = Error::usage(mismatch("KEY=N, or N for all others", format_args!("`{word}`")).prefixed("--batch-sizes"));
             return Err(error.help("for example: --batch-sizes cat=4,dog=2,8"));
         };
         let before = match name {
@@ -226,7 +226,7 @@ impl Bucket {
         let is_integer = by.ty().dtype().is_some_and(DType::is_integer);
         if let Some(boundaries) = &self.boundaries {
             if !is_integer {
-                let error = Error::usage(format!("--by {}: expected an integer, found {}", self.by, by.ty()));
+                let error = Error::usage(mismatch("an integer", by.ty()).prefixed(format_args!("--by {}", self.by)));
                 return Err(error.help("the length of a field is len(FIELD)"));
             }
             let (boundaries, to_boundary) = (boundaries.0.clone(), self.pad_to_boundary);

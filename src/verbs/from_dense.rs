@@ -4,7 +4,7 @@ use super::shared::edit::{Edits, Kernel, Scope, outer_rank};
 use super::shared::fields::{FieldArgs, Patterns};
 use super::verb::{Bound, Example, Verb};
 use crate::demand::Demand;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::options::Options;
 use crate::path::FieldPath;
 use crate::printable::counted;
@@ -105,7 +105,8 @@ than the row's size is treated as that size, a negative length as 0. Nulls are a
 }
 
 fn literal(text: &str, dtype: &DType) -> Result<Literal> {
-    parse_literal_for(text, Some(dtype)).map_err(|_| Error::usage(format!("--padding: expected a value of {dtype}, found `{text}`")))
+    parse_literal_for(text, Some(dtype))
+        .map_err(|_| Error::usage(mismatch(format_args!("a value of {dtype}"), format_args!("`{text}`")).prefixed("--padding")))
 }
 
 /// The axis from which padding is removed. The values of a vector are one row.

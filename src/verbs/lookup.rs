@@ -7,7 +7,7 @@ use super::shared::keys::KeyField;
 use super::verb::{Bound, ChunkParts, Example, Map, Operator, Verb};
 use crate::chunk::{Chunk, Origin};
 use crate::demand::Demand;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, mismatch};
 use crate::expr;
 use crate::io::{self, in_command};
 use crate::options::{Options, Table};
@@ -51,7 +51,7 @@ pub struct Lookup {
 fn one_field(text: &str) -> Result<FieldPath, Error> {
     match FieldPath::parse_list(text)?.len() {
         0 | 1 => FieldPath::parse(text),
-        n => Err(Error::usage(format!("expected one field, found {n}: {text}"))
+        n => Err(Error::usage(mismatch("one field", format_args!("{n}: {text}")))
             .help("combine them into one key with map, in the records and in the table")),
     }
 }
@@ -68,7 +68,7 @@ fn parse_taken(text: &str) -> Result<Taken, Error> {
         [ALL] => Ok((ALL.to_owned(), ALL.to_owned())),
         [name] => of_table(name).map(|name| (name.clone(), name)),
         [name, new] => Ok((of_table(name)?, new_name(new)?)),
-        _ => Err(Error::usage(format!("expected NAME or NAME=NEW, found {part}"))),
+        _ => Err(Error::usage(mismatch("NAME or NAME=NEW", part))),
     };
     path::split(text, ',')?.into_iter().map(one).collect::<Result<_>>().map(Taken)
 }

@@ -3,7 +3,7 @@
 use super::combine::{Chooser, Combination, Combined, Sources, check_inputs};
 use super::shared::seed::Seed;
 use super::verb::{Example, Verb};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::io::in_brackets;
 use crate::options::Options;
 use crate::random::{Random, Stream};
@@ -75,7 +75,7 @@ follows the closing bracket: mix a.jsonl=0.5 [ filter 'len(tokens) > 0' b.jsonl 
         check_inputs(Self::NAME, &inputs, 2, options)?;
         let is_number = |word: &&OsString| word.to_str().is_some_and(|text| text.parse::<f64>().is_ok()) && !Path::new(word).exists();
         if let Some(weight) = inputs.iter().find(is_number) {
-            let error = Error::usage(format!("expected an input, found the number {}", weight.display()));
+            let error = Error::usage(mismatch("an input", format_args!("the number {}", weight.display())));
             return Err(error.help("append each weight to its input: mix a.jsonl=0.7 b.jsonl=0.3"));
         }
         if let Some(without) = weights.iter().position(Option::is_none)

@@ -1,7 +1,7 @@
 //! Verbs: one file or folder each, and one row in [`VERBS`].
 //!
-//! [`verb`] and [`combine`] define the contracts, `shared` has code used by several verbs, and everything else is one
-//! verb. Verbs never import other verbs.
+//! [`verb`] and [`combine`] define the contracts, `entry` makes a row of a verb, `shared` has code used by several verbs,
+//! and everything else is one verb. Verbs never import other verbs.
 
 mod assert;
 mod assert_cardinality;
@@ -17,6 +17,7 @@ mod count;
 mod cumsum;
 mod decompose;
 mod drop;
+mod entry;
 mod enumerate;
 mod explode;
 mod fill_null;
@@ -62,16 +63,16 @@ mod window;
 mod windows;
 mod zip;
 
+pub use entry::{Entry, Group, Parsed, boxed};
 pub use shared::divided::by_nbytes;
 pub use shared::keys::{KeyField, Keys, key_columns};
 pub use shared::memory::Budget;
 pub use shared::sorter::{Sorter, numbered, numbers};
 pub use verb::{
-    Bound, ChunkParts, Deferred, Digest, Entry, Example, Flow, Fold, Group, Map, Operator, OutputPart, Parsed, Report, Route, Unchanged,
-    Verb, Verdict, boxed,
+    Bound, ChunkParts, Deferred, Digest, Example, Flow, Fold, Map, Operator, OutputPart, Report, Route, Unchanged, Verb, Verdict,
 };
 
-use verb::entry;
+use entry::entry;
 
 /// All verbs, in help order. To add a verb, add its file, a `mod` line and a row here.
 pub static VERBS: &[Entry] = &[

@@ -3,7 +3,7 @@
 use super::shared::edit::Edits;
 use super::verb::{Bound, Example, Verb};
 use crate::demand::Demand;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::options::Options;
 use crate::path::{FieldPath, new_name, quoted};
 use crate::printable::shell_word;
@@ -71,7 +71,7 @@ names it.";
             None => self.path.last().to_owned(),
         };
         let (_, field) = schema.find(&self.path).map_err(|error| match several(&self.path, schema) {
-            Some(paths) => Error::usage(format!("expected one field, found {}", self.path.names().join(".")))
+            Some(paths) => Error::usage(mismatch("one field", self.path.names().join(".")))
                 .help(format!("promote each of them: {}", schema.promotions(&paths))),
             None => error,
         })?;

@@ -9,7 +9,7 @@ use super::shared::seed::Seed;
 use super::verb::{Bound, Example, Flow, Fold, Operator, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::expr;
 use crate::options::Options;
 use crate::path::FieldPath;
@@ -300,6 +300,6 @@ fn weights(field: &NumberField, chunk: &Chunk) -> Result<Vec<f64>> {
     let name = field.path().in_expression();
     let condition = if weights[row] == f64::INFINITY { format!("is_finite({name})") } else { format!("{name} >= 0") };
     let found = array_value_to_string(values, row).unwrap_or_default();
-    let error = field.error_at(row, format!("expected a finite weight of at least 0, found {found}"));
+    let error = field.error_at(row, mismatch("a finite weight of at least 0", found));
     Err(error.help(format!("drop such records first: filter {}", shell_word(&condition))))
 }

@@ -9,7 +9,7 @@ use super::shared::shares::{key_text, parse_shares};
 use super::verb::{ArgumentUnless, Bound, Example, Flow, Fold, Map, Operator, OutputPart, Route, Verb};
 use crate::chunk::Chunk;
 use crate::demand::Demand;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::expr::{ScalarExpr, bind_scalar, names_used, sip};
 use crate::options::Options;
 use crate::path::FieldPath;
@@ -120,7 +120,7 @@ groups. Files that an earlier run wrote for other values are kept.";
             (None, _) if self.condition.is_empty() => Err(without_parts("FILE")),
             (None, Some(other)) => Ok(Some(vec![OutputPart::Output, OutputPart::File(other.clone())])),
             (None, None) if Path::new(&self.condition).exists() => Err(without_parts(&shell_word(&self.condition))),
-            (None, None) if is_shares(&self.condition) => Err(Error::usage(format!("expected a condition, found `{}`", self.condition))
+            (None, None) if is_shares(&self.condition) => Err(Error::usage(mismatch("a condition", format_args!("`{}`", self.condition)))
                 .help("use --into for the shares: split --into train=0.9,test=0.1 -o part.jsonl")),
             (None, None) if let Some(error) = assignment(&self.condition) => Err(error),
             (None, None) => {
@@ -320,7 +320,7 @@ fn assignment(text: &str) -> Option<Error> {
     let (name, value) = text.split_once('=').filter(|(name, value)| !value.starts_with('=') && !name.ends_with(['<', '>', '!']))?;
     let (name, value) = (name.trim(), value.trim());
     FieldPath::parse(name).ok()?;
-    let error = Error::usage(format!("expected a condition, found `{text}`"));
+    let error = Error::usage(mismatch("a condition", format_args!("`{text}`")));
     let share: Option<f64> = value.parse().ok().filter(|share| *share > 0.0 && *share < 1.0);
     let error = match share {
         Some(share) => {

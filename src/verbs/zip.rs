@@ -2,7 +2,7 @@
 
 use super::combine::{Combination, Combined, check_inputs};
 use super::verb::{Example, Verb};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::options::Options;
 use crate::path;
 use std::ffi::OsString;
@@ -53,7 +53,8 @@ in any input is an error, even with --on-error skip. To match them by key, use `
         check_inputs(Self::NAME, &inputs, 2, options)?;
         let names = self.names.as_ref().map(|Names(names)| names.clone());
         if let Some(names) = names.as_ref().filter(|names| names.len() != inputs.len()) {
-            let error = format!("--as {}: expected a name for each of {} inputs, found {}", names.join(","), inputs.len(), names.len());
+            let error = mismatch(format_args!("a name for each of {} inputs", inputs.len()), names.len())
+                .prefixed(format_args!("--as {}", names.join(",")));
             return Err(Error::usage(error));
         }
         Ok(Some(Combined { inputs, each_file: false, how: Combination::Zipped { names, shortest: self.shortest } }))

@@ -4,7 +4,6 @@ use crate::examples::run_example;
 use crate::random::{Dataset, cases, dataset};
 use crate::tatter::{Outcome, parallel, tatter};
 use proptest::prelude::*;
-use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use tatter::verbs::VERBS;
@@ -19,12 +18,6 @@ fn under(schema: &str, verbs: &str, options: &[&str], input: &[u8]) -> Outcome {
 
 fn run(data: &Dataset, verbs: &str) -> Outcome {
     under(&data.schema, verbs, &[], &data.jsonl())
-}
-
-/// The records printed by a run that must succeed.
-fn records(outcome: &Outcome) -> Vec<Value> {
-    assert_eq!(outcome.status, 0, "{}", outcome.stderr);
-    outcome.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Chains that can be bound to any schema, even if they reject its data.
@@ -149,7 +142,7 @@ proptest! {
     #[test]
     fn json_lines_come_out_as_they_went_in(data in dataset(true)) {
         let outcome = run(&data, "convert");
-        prop_assert_eq!(&records(&outcome), &data.records, "{}", data.schema);
+        prop_assert_eq!(&outcome.records(), &data.records, "{}", data.schema);
         let again = under(&data.schema, "convert", &[], &outcome.stdout);
         prop_assert_eq!(again.text(), outcome.text());
     }
@@ -162,17 +155,17 @@ proptest! {
         let printed = printed.text();
         let again = under(&printed, "schema", &[], &data.jsonl());
         prop_assert_eq!(again.text(), printed.clone());
-        prop_assert_eq!(&records(&under(&printed, "convert", &[], &data.jsonl())), &data.records);
+        prop_assert_eq!(&under(&printed, "convert", &[], &data.jsonl()).records(), &data.records);
     }
 
     /// Without `--schema` the values are the same, whatever types are inferred.
     #[test]
     fn inference_loses_nothing(data in dataset(true)) {
         let outcome = tatter(&["convert", "--from", "jsonl"], &data.jsonl());
-        let found = records(&outcome);
+        let found = outcome.records();
         prop_assert_eq!(found.len(), data.records.len());
         let written = under(&data.schema, "convert", &[], &outcome.stdout);
-        prop_assert_eq!(&records(&written), &data.records);
+        prop_assert_eq!(&written.records(), &data.records);
     }
 
     /// The schema of several inputs is that of their records in one, whether the types fit or not.
@@ -214,7 +207,7 @@ proptest! {
     #[test]
     fn unbatch_takes_batch_back(data in dataset(true), n in 1usize..5) {
         let outcome = run(&data, &format!("batch {n} then unbatch"));
-        prop_assert_eq!(&records(&outcome), &data.records, "{}", data.schema);
+        prop_assert_eq!(&outcome.records(), &data.records, "{}", data.schema);
     }
 
     /// A chain gives the same result as a pipe of its verbs.

@@ -98,11 +98,17 @@ fn messages(source: &str) -> Vec<String> {
     let mut found: Vec<(usize, String)> = Vec::new();
     for start in STARTS {
         for (at, _) in code.match_indices(start) {
-            let literals = literals(&code, at + start.len(), start.ends_with('('));
             // A single word is a name or a key, not a message; `, ` joins names.
-            found.extend(
-                literals.into_iter().filter(|(_, text)| text.contains(' ') && text.bytes().filter(u8::is_ascii_alphabetic).count() > 3),
-            );
+            let is_message = |text: &str| text.contains(' ') && text.bytes().filter(u8::is_ascii_alphabetic).count() > 3;
+            let literals = scan(&code, at + start.len(), start.ends_with('(')).literals;
+            found.extend(literals.into_iter().filter(|(_, text)| is_message(text)));
+        }
+    }
+    for (at, start) in code.match_indices(" mismatch(").chain(code.match_indices("(mismatch(")) {
+        let parts = scan(&code, at + start.len(), true);
+        found.retain(|(literal, _)| !(at..parts.end).contains(literal));
+        if let Some(text) = parts.mismatch(&code[..parts.end]) {
+            found.push((at, text));
         }
     }
     found.sort();
@@ -110,16 +116,44 @@ fn messages(source: &str) -> Vec<String> {
     found.into_iter().map(|(_, text)| text).collect()
 }
 
-/// The string literals from here to the closing parenthesis, or to the end of the statement.
-fn literals(code: &str, start: usize, is_call: bool) -> Vec<(usize, String)> {
+/// The arguments of a call, or a statement.
+struct Scanned {
+    start: usize,
+    end: usize,
+    /// The commas between arguments.
+    commas: Vec<usize>,
+    literals: Vec<(usize, String)>,
+}
+
+impl Scanned {
+    /// The message of `mismatch(expected, found)`, if it has a literal.
+    fn mismatch(&self, code: &str) -> Option<String> {
+        let comma = *self.commas.first()?;
+        let part = |start: usize, end: usize| {
+            let argument = code[start..end].trim_matches([' ', '&', ',', '\n']);
+            let is_literal = argument.starts_with('"') || argument.starts_with("format_args!(\"");
+            let is_name = argument.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+            match self.literals.iter().find(|(at, _)| is_literal && (start..end).contains(at)) {
+                Some((_, text)) => (true, text.clone()),
+                None if is_name => (false, format!("{{{argument}}}")),
+                None => (false, "{}".to_owned()),
+            }
+        };
+        let [(has_expected, expected), (has_found, found)] = [part(self.start, comma), part(comma + 1, self.end)];
+        (has_expected || has_found).then(|| format!("expected {expected}, found {found}"))
+    }
+}
+
+/// Reads from here to the closing parenthesis, or to the end of the statement.
+fn scan(code: &str, start: usize, is_call: bool) -> Scanned {
     let bytes = code.as_bytes();
-    let (mut at, mut depth, mut found) = (start, 0, Vec::new());
+    let (mut at, mut depth, mut commas, mut literals) = (start, 0, Vec::new(), Vec::new());
     while at < bytes.len() {
         match bytes[at] {
             b'"' => {
                 let is_raw = bytes[at - 1] == b'#' || bytes[at - 1] == b'r';
                 let end = literal_end(bytes, at + 1, is_raw);
-                found.push((at, unescaped(&code[at + 1..end])));
+                literals.push((at, unescaped(&code[at + 1..end])));
                 at = end;
             }
             // A character, such as '('.
@@ -128,12 +162,13 @@ fn literals(code: &str, start: usize, is_call: bool) -> Vec<(usize, String)> {
             b'(' | b'{' | b'[' => depth += 1,
             b')' | b'}' | b']' if depth == 0 => break,
             b')' | b'}' | b']' => depth -= 1,
+            b',' if depth == 0 => commas.push(at),
             b';' if depth == 0 && !is_call => break,
             _ => {}
         }
         at += 1;
     }
-    found
+    Scanned { start, end: at, commas, literals }
 }
 
 fn literal_end(bytes: &[u8], start: usize, is_raw: bool) -> usize {

@@ -1,20 +1,10 @@
 //! A slow, simple reference for the verbs that split, combine, fill and retype records, over nested JSON values.
 
 use crate::random::{Dataset, cases, dataset};
-use crate::tatter::{Outcome, tatter};
+use crate::tatter::on_records;
 use proptest::prelude::*;
 use proptest::strategy::BoxedStrategy;
 use serde_json::{Value, json};
-
-fn run(verbs: &[&str], schema: &str, records: &[Value]) -> Outcome {
-    let input: Vec<u8> = records.iter().flat_map(|r| format!("{r}\n").into_bytes()).collect();
-    tatter(&[verbs, &["--from", "jsonl", "--schema", schema]].concat(), &input)
-}
-
-fn printed(outcome: &Outcome) -> Vec<Value> {
-    assert_eq!(outcome.status, 0, "{}", outcome.stderr);
-    outcome.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
 
 /// The record with the value of a name replaced.
 fn with(record: &Value, name: &str, value: Value) -> Value {
@@ -102,9 +92,9 @@ proptest! {
     #[test]
     fn explode_makes_a_record_of_each_item(data in dataset(true), keep_empty in any::<bool>()) {
         let verbs: &[&str] = if keep_empty { &["explode", "a", "--keep-empty"] } else { &["explode", "a"] };
-        let outcome = run(verbs, &data.schema, &data.records);
+        let outcome = on_records(verbs, &data.schema, &data.records);
         if type_of_a(&data).ends_with(']') {
-            prop_assert_eq!(printed(&outcome), exploded(&data.records, keep_empty), "{}", data.schema);
+            prop_assert_eq!(outcome.records(), exploded(&data.records, keep_empty), "{}", data.schema);
         } else {
             prop_assert_eq!(outcome.status, 2, "{}", data.schema);
         }
@@ -113,8 +103,8 @@ proptest! {
     #[test]
     fn implode_puts_neighbours_together(data in dataset(true), repeats in prop::collection::vec(1usize..4, 9)) {
         let repeated = data.records.iter().zip(repeats).flat_map(|(r, n)| vec![r.clone(); n]).collect::<Vec<_>>();
-        let outcome = run(&["implode", "--by", "a", "--chunk-rows", "2"], &data.schema, &repeated);
-        prop_assert_eq!(printed(&outcome), imploded(&repeated, "a"), "{}", data.schema);
+        let outcome = on_records(&["implode", "--by", "a", "--chunk-rows", "2"], &data.schema, &repeated);
+        prop_assert_eq!(outcome.records(), imploded(&repeated, "a"), "{}", data.schema);
     }
 
     #[test]
@@ -123,8 +113,8 @@ proptest! {
         let records: Vec<Value> = records.enumerate().map(|(id, r)| json!({ "id": id, "a": r["a"] })).collect();
         if type_of_a(&data).ends_with(']') {
             let schema = format!("id: int64; a: {}", type_of_a(&data));
-            let outcome = run(&["explode", "a", "then", "implode", "--by", "id"], &schema, &records);
-            prop_assert_eq!(printed(&outcome), records, "{}", schema);
+            let outcome = on_records(&["explode", "a", "then", "implode", "--by", "id"], &schema, &records);
+            prop_assert_eq!(outcome.records(), records, "{}", schema);
         }
     }
 
@@ -137,11 +127,11 @@ proptest! {
         let values: Vec<String> = list.then(|| "x=[]".to_owned()).into_iter().chain(number.map(|n| format!("x={n}"))).collect();
         if !values.is_empty() {
             let schema = format!("x: {}", RAGGED[rank]);
-            let outcome = run(&["fill-null", &values.join(",")], &schema, &records);
+            let outcome = on_records(&["fill-null", &values.join(",")], &schema, &records);
             let want: Vec<Value> = records.iter().map(|r| json!({ "x": filled(&r["x"], rank, list, number) })).collect();
-            prop_assert_eq!(printed(&outcome), want);
+            prop_assert_eq!(outcome.records(), want);
             if (list || rank == 0) && number.is_some() {
-                let schema = run(&["fill-null", &values.join(","), "then", "schema"], &schema, &records);
+                let schema = on_records(&["fill-null", &values.join(","), "then", "schema"], &schema, &records);
                 prop_assert!(!schema.text().contains("null") && !schema.text().contains("optional"), "{}", schema.text());
             }
         }
@@ -152,8 +142,8 @@ proptest! {
         values in prop::collection::vec(prop::collection::vec(any::<i64>(), 0..4), 0..4),
         dtype in prop::sample::select(vec!["int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64", "float64", "bool"]),
     ) {
-        let outcome = run(&["cast", &format!("x={dtype}")], "x: int64[?, (?)]", &[json!({ "x": values })]);
+        let outcome = on_records(&["cast", &format!("x={dtype}")], "x: int64[?, (?)]", &[json!({ "x": values })]);
         let want: Vec<Value> = values.iter().map(|row| row.iter().map(|n| cast(*n, dtype)).collect()).collect();
-        prop_assert_eq!(printed(&outcome), vec![json!({ "x": want })]);
+        prop_assert_eq!(outcome.records(), vec![json!({ "x": want })]);
     }
 }

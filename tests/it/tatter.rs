@@ -1,5 +1,6 @@
 //! Runs the program like a shell.
 
+use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,6 +28,12 @@ impl Outcome {
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
+
+    /// The records printed by a run that must succeed.
+    pub fn records(&self) -> Vec<Value> {
+        assert_eq!(self.status, 0, "{}", self.stderr);
+        self.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
 }
 
 /// Runs `sh -c line` in a directory, with `tatter` on PATH and `$FIXTURES` set.
@@ -44,6 +51,12 @@ pub fn tatter<S: AsRef<std::ffi::OsStr>>(arguments: &[S], stdin: &[u8]) -> Outco
     let mut command = Command::new(BINARY);
     command.args(arguments);
     run(command, stdin)
+}
+
+/// Runs verbs on records of a schema.
+pub fn on_records(verbs: &[&str], schema: &str, records: &[Value]) -> Outcome {
+    let input: Vec<u8> = records.iter().flat_map(|r| format!("{r}\n").into_bytes()).collect();
+    tatter(&[verbs, &["--from", "jsonl", "--schema", schema]].concat(), &input)
 }
 
 /// A run that takes longer is killed, because it hangs.

@@ -12,7 +12,7 @@ use super::habits;
 use super::matches::{bare, matches_of};
 use super::split::{Words, find_option, has_option};
 use super::typed::Typed;
-use crate::error::{Error, Kind, Reason, Result};
+use crate::error::{Error, Kind, Reason, Result, mismatch};
 use crate::expr::{self, names_used};
 use crate::io::is_there;
 use crate::options::Options;
@@ -77,7 +77,7 @@ pub fn file_before_argument(command: &Command, owner: &str, matches: &ArgMatches
         return Ok(());
     }
     let name = first.get_value_names().and_then(|names| names.first()).map_or("its argument", |name| name.as_str());
-    let error = Error::usage(format!("{owner}: expected {name} before the FILEs, found {file}"));
+    let error = Error::usage(mismatch(format_args!("{name} before the FILEs"), file).prefixed(&owner));
     Err(error.help(moved(words, file, usize::MAX, &[file])))
 }
 

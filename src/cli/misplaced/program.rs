@@ -4,7 +4,7 @@ use super::words::{copy, line};
 use crate::cli::jq;
 use crate::cli::line::shell_words;
 use crate::cli::split::Words;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::expr::names_used;
 use crate::verbs::Entry;
 use clap::ArgMatches;
@@ -42,7 +42,7 @@ pub fn in_argument(verb: &Entry, matches: &ArgMatches, words: &Words, at: usize)
         None => return Ok(()),
     };
     let what = if assigns { "an assignment" } else { "an expression" };
-    let error = Error::usage(format!("{}: expected {what}, found a program for jq", verb.name));
+    let error = Error::usage(mismatch(what, "a program for jq").prefixed(verb.name));
     Err(error.help(format!("did you mean: {}", replaced(words, at, text, chain))))
 }
 

@@ -203,13 +203,7 @@ impl Given<'_> {
                 Some(fields::searched(self.schema(known).as_ref(), column, &regex, is_inverted))
             }
             "whole" if self.key.is_none() => Some(self.schema(known).and_then(|schema| fields::all(&schema)).unwrap_or("FIELD".to_owned())),
-            "exploded" => {
-                let schema = self.schema(known);
-                let key = FieldPath::parse(self.key.as_deref().unwrap_or("FIELD")).ok();
-                let ty = schema.as_ref().zip(key.as_ref()).and_then(|(schema, key)| Some(schema.find(key).ok()?.1.ty.dims.is_empty()));
-                let explode = || Some(format!("explode {} then ", shell_word(&as_field(self.key.as_deref()?))));
-                Some(if ty == Some(false) { explode()? } else { String::new() })
-            }
+            "exploded" => self.exploded(known),
             "common" => {
                 let of = |at: usize| self.schema_of(self.files.get(at..=at)?, known);
                 let shared = || fields::common(&of(0)?, &of(1)?);
@@ -266,6 +260,17 @@ impl Given<'_> {
                 let of_sed = || Substitution::place(self.substitution.as_ref(), place);
                 Some(self.search.as_ref().and_then(|search| search.place(place)).unwrap_or_else(of_sed))
             }
+        }
+    }
+
+    /// The verb that makes records of the values of the field, if they are in lists.
+    fn exploded(&self, known: &Known) -> Option<String> {
+        let schema = self.schema(known);
+        let key = FieldPath::parse(self.key.as_deref().unwrap_or("FIELD")).ok();
+        let field = schema.as_ref().zip(key.as_ref()).and_then(|(schema, key)| schema.find(key).ok());
+        match field {
+            Some((_, field)) if !field.ty.dims.is_empty() => Some(format!("explode {} then ", shell_word(&as_field(self.key.as_deref()?)))),
+            _ => Some(String::new()),
         }
     }
 

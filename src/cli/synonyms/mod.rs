@@ -42,7 +42,7 @@ pub fn forms(name: &str) -> Vec<String> {
     let place = |place: &str| {
         let text = match place {
             "args" => "...",
-            "casts" => "FIELD=DTYPE",
+            "casts" => "FIELD=TYPE",
             "computed" | "aggregate" => return None,
             "converted" => return Target::of(name).map(|target| target.options("OUT")),
             "key" | "field" | "column" | "common" | "others" => "FIELD",

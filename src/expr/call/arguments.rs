@@ -5,6 +5,7 @@ use super::coerce::{
     as_node, as_they_are, cast_node, common, index_node, is_of_times, kept_node, moved_node, not_null, present, strict, strict_node,
 };
 use super::known::{constant_values, dtype_named, dtype_near, positive_axis, static_int, static_ints, static_text};
+use crate::error::mismatch;
 use crate::expr::error::{ExprError, ExprResult, conversion, float_of, text_at};
 use crate::expr::eval::NodeKind;
 use crate::expr::operand::{FunctionValue, Operand, OperandKind, describe};
@@ -173,7 +174,7 @@ impl Call {
         let node = strict_node(item)?;
         let empty = item.is_literal() && constant_values(&node) == Some(0);
         if !(empty || node.ty.dtype().is_some_and(DType::is_integer)) {
-            return Err(ExprError::at(item.span.clone(), format!("{}: expected integers, found {}", self.name, item.describe())));
+            return Err(ExprError::at(item.span.clone(), mismatch("integers", item.describe()).prefixed(&self.name)));
         }
         let node = index_node(node, self.text())?;
         let arg = self.push(node);

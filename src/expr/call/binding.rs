@@ -3,7 +3,7 @@
 use super::coerce::{NULLS, cast_node, common_compared, take_dtype};
 use super::fold::fold;
 use super::signature::{Param, ParamKind, Signature};
-use crate::error::{Result, nearest};
+use crate::error::{Message, Result, mismatch, nearest};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::{Args, CallNode, Kernel, Node, NodeKind};
 use crate::expr::operand::{Operand, OperandKind};
@@ -73,7 +73,7 @@ impl Arg {
     /// # Errors
     /// The argument is a structure.
     pub fn dtype(&self) -> ExprResult<&DType> {
-        self.ty.dtype().ok_or_else(|| ExprError::at(self.span.clone(), "expected a tensor, found a structure"))
+        self.ty.dtype().ok_or_else(|| ExprError::at(self.span.clone(), mismatch("a tensor", "a structure")))
     }
 }
 
@@ -167,12 +167,12 @@ impl Call {
     }
 
     /// An error at the whole call.
-    pub fn error(&self, message: impl Into<String>) -> ExprError {
+    pub fn error(&self, message: impl Into<Message>) -> ExprError {
         ExprError::at(self.span.clone(), message)
     }
 
     /// An internal error at the call.
-    pub fn internal(&self, message: impl Into<String>) -> ExprError {
+    pub fn internal(&self, message: impl Into<Message>) -> ExprError {
         ExprError::internal(message).or_at(self.span.clone())
     }
 

@@ -3,11 +3,12 @@
 use super::dicts::{structure, structures};
 use super::fold::computed;
 use super::pack::pack;
-use crate::error::Result;
+use crate::error::{Result, mismatch};
 use crate::expr::error::{ExprError, ExprResult, conversion, text_at};
-use crate::expr::eval::{AllowedNulls, Node, NodeKind, UNNAMED};
+use crate::expr::eval::{AllowedNulls, Node, NodeKind};
 use crate::expr::kernels::{cast, entries};
 use crate::expr::literal;
+use crate::expr::nulls::UNNAMED;
 use crate::expr::operand::{self, Operand, OperandKind};
 use crate::expr::span::Span;
 use crate::expr::types::{self, may_hold_nulls, promote, without_nulls};
@@ -66,19 +67,19 @@ fn node_of(item: &Operand, dtype: Option<&DType>) -> ExprResult<Node> {
             pack(alike(items, "stack", &Arc::from(""))?, item.span.clone())
         }
         OperandKind::Results(call) if !call.names.is_empty() => {
-            let message = format!("expected a tensor, found {} results: {}", call.names.len(), call.names.join(", "));
+            let message = mismatch("a tensor", format_args!("{} results: {}", call.names.len(), call.names.join(", ")));
             Err(ExprError::new(message).help(format!("select one: .{}", call.names.join(", ."))))
         }
         OperandKind::Function(function) => {
-            let error = ExprError::new(format!("expected a tensor, found {}", item.describe()));
+            let error = ExprError::new(mismatch("a tensor", item.describe()));
             Err(if function.name == operand::LAMBDA { error } else { error.help(format!("write {}(...)", function.name)) })
         }
         OperandKind::Results(_) => match item.elements() {
             Some(items) if !items.is_empty() => pack(alike(&items, "stack", &Arc::from(""))?, item.span.clone()),
-            _ => Err(ExprError::new("expected a tensor, found an empty list")),
+            _ => Err(ExprError::new(mismatch("a tensor", "an empty list"))),
         },
         _ => {
-            let error = ExprError::new(format!("expected a tensor, found {}", item.describe()));
+            let error = ExprError::new(mismatch("a tensor", item.describe()));
             Err(if item.is_none() { error.help(NULLS) } else { error })
         }
     }

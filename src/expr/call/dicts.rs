@@ -4,7 +4,7 @@
 
 use super::fold::computed;
 use super::storage::field_of_value;
-use crate::error::Result;
+use crate::error::{Result, mismatch};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::{Args, Node};
 use crate::expr::kernels::structure::with_fields;
@@ -95,7 +95,7 @@ pub fn check_name(name: &str) -> ExprResult<()> {
 pub fn key_text(key: &Operand) -> ExprResult<&str> {
     match &key.kind {
         OperandKind::Literal(Literal::String(name)) => Ok(name),
-        _ => Err(ExprError::at(key.span.clone(), format!("expected a name, found {}", key.describe()))),
+        _ => Err(ExprError::at(key.span.clone(), mismatch("a name", key.describe()))),
     }
 }
 

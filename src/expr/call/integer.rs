@@ -4,7 +4,7 @@ use super::binding::{Arg, Call};
 use super::coerce::strict;
 use super::known::{static_int, static_ints};
 use super::pack::nth;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
 use crate::expr::kernels::cast::i64s;
@@ -87,7 +87,7 @@ impl Call {
         }
         let arg = self.integers_of(item)?;
         if arg.rank() > 0 {
-            return Err(ExprError::at(item.span.clone(), format!("{}: expected a single integer, found {}", self.name, arg.ty)));
+            return Err(ExprError::at(item.span.clone(), mismatch("a single integer", &arg.ty).prefixed(&self.name)));
         }
         Ok(Integer::Of(arg))
     }

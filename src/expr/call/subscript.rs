@@ -14,7 +14,7 @@ use super::binding::Call;
 use super::coerce::{moved_node, strict_node};
 use super::integer::{Integer, Integers};
 use super::known::{positive_axis, static_int};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::{Args, Node};
 use crate::expr::fields::{field_of, unknown_in};
@@ -250,7 +250,7 @@ fn element(of: &Operand, items: &[Operand], keys: &[Operand]) -> ExprResult<Oper
         let chosen = (0..count).filter_map(|i| items.get((first as i64 + i as i64 * step) as usize).cloned()).collect();
         return Ok(OperandKind::List(chosen));
     }
-    let index = static_int(key).ok_or_else(|| ExprError::at(key.span.clone(), format!("expected an integer, found {}", key.describe())))?;
+    let index = static_int(key).ok_or_else(|| ExprError::at(key.span.clone(), mismatch("an integer", key.describe())))?;
     positive_axis(index, items.len()).and_then(|i| items.get(i)).map(|item| item.kind.clone()).ok_or_else(|| {
         ExprError::at(key.span.clone(), format!("index {index} is out of range for {}", counted(items.len() as u64, "item")))
     })
@@ -277,7 +277,7 @@ fn is_full_slice(key: &Operand) -> bool {
 
 fn wrong_key(key: &Operand, ty: &Type) -> ExprError {
     let names = if ty.fields().is_some() { ", None or a field name" } else { " or None" };
-    let error = ExprError::at(key.span.clone(), format!("expected an integer, a slice, `...`{names}, found {}", key.describe()));
+    let error = ExprError::at(key.span.clone(), mismatch(format_args!("an integer, a slice, `...`{names}"), key.describe()));
     match &key.kind {
         OperandKind::Tensor(node) if node.ty.dtype() == Some(&DType::Bool) => {
             error.help("to select items with a mask: ragged.boolean_mask(x, mask)")

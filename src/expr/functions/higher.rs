@@ -11,7 +11,7 @@
 //! Semantics: `tf.ragged.map_flat_values`, `tf.map_fn`, `tf.sparse.map_values`.
 
 use super::decompose::{flat, rewrap, sparse_with_values, values_of};
-use crate::error::Error;
+use crate::error::{Error, mismatch};
 use crate::expr::call::{Arg, Call, Function, as_node, cast_node, is_of_times, kept_node, not_null, strict, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::{Each, Node, NodeKind, Param};
@@ -326,10 +326,7 @@ impl Wanted {
         match &spec.kind {
             OperandKind::DType(dtype) => Ok(Wanted { ragged: false, dtype: Some(dtype.clone()) }),
             OperandKind::Spec(found) => Ok(Wanted { ragged: found.ragged, dtype: Some(found.dtype.clone()) }),
-            _ => Err(ExprError::at(
-                spec.span.clone(),
-                format!("expected a dtype, a TensorSpec or a RaggedTensorSpec, found {}", spec.describe()),
-            )),
+            _ => Err(ExprError::at(spec.span.clone(), mismatch("a dtype, a TensorSpec or a RaggedTensorSpec", spec.describe()))),
         }
     }
 

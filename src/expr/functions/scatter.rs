@@ -3,6 +3,7 @@
 //! Semantics: `tf.scatter_nd`, `tf.tensor_scatter_nd_update`, `_add`, `_sub`, `_max`, `_min`.
 
 use super::select::ignores_bad_indices;
+use crate::error::mismatch;
 use crate::expr::call::{Call, Function, as_node, static_int};
 use crate::expr::error::ExprResult;
 use crate::schema::{DType, Dim, Size};
@@ -143,7 +144,7 @@ impl Scatter {
             return Err(call.error(format!("{}: each index has {depth} numbers, but the tensor has rank {}", call.name, sizes.len())));
         };
         if updates.rank() == 0 {
-            return Err(call.error(format!("{}: expected a vector of updates and a matrix of indices, found a single update", call.name)));
+            return Err(call.error(mismatch("a vector of updates and a matrix of indices", "a single update").prefixed(&call.name)));
         }
         if updates.rank() != ty.rank() - 1 + inner.len() {
             let axes = ty.rank() - 1 + inner.len();

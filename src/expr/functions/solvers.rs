@@ -4,7 +4,7 @@
 //! Semantics: `tf.linalg.det`, `slogdet`, `logdet`, `inv`, `solve`, `triangular_solve`, `cholesky`, `cholesky_solve`.
 
 use super::math::must_be_float;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::expr::call::{Arg, Call, Function};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::cast::{cast, native};
@@ -173,7 +173,7 @@ impl Squares {
         for (matrix, (rows, columns)) in sizes(tensor, self.outer())?.into_iter().enumerate() {
             let located = |e: Error| e.at_row(record_of(tensor, self.outer(), matrix));
             if rows != columns && rows > 0 {
-                return Err(located(Error::data(format!("expected a square matrix, found {rows} rows of {columns} values"))));
+                return Err(located(Error::data(mismatch("a square matrix", format_args!("{rows} rows of {columns} values")))));
             }
             let end = start + rows * columns;
             of_matrix(&values[start..end], rows, &mut out).map_err(located)?;

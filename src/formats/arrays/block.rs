@@ -3,7 +3,7 @@
 use super::bind::{ArrayIndices, Bound, BoundLeaf};
 use super::contents::{Contents, StoredArray};
 use super::stream::{ArrayStream, IntegerStream};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::formats::columnar::source::Source;
 use crate::io::Input;
 use crate::printable::counted;
@@ -276,10 +276,8 @@ impl SparseReader {
                     (entries, taken) = (entries + 1, taken + 1);
                 }
                 if let Some(next) = self.indices.peek()?.filter(|next| *next < self.record) {
-                    let error = Error::data(format!(
-                        "expected indices in the order of the records, found record {next} after record {}",
-                        self.record
-                    ));
+                    let found = format_args!("record {next} after record {}", self.record);
+                    let error = Error::data(mismatch("indices in the order of the records", found));
                     return Err(error.help("sort the entries by record: order = numpy.argsort(indices[:, 0], kind=\"stable\")"));
                 }
             }

@@ -8,7 +8,7 @@ use super::element::ElementKind;
 use super::stream::{ArrayStream, IntegerStream};
 use crate::chunk::{Decoded, Origin};
 use crate::demand::Wanted;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::formats::columnar::adapt::{Columns, DecodedRows, declared_over};
 use crate::formats::columnar::source::Source;
 use crate::formats::format::{Inference, MAX_EMPTY_RECORDS, Reader, Request, Task, Tasks};
@@ -125,7 +125,7 @@ fn dense_shape(input: &Input, found: &StoredArray) -> Result<Vec<i64>> {
     let mut shape = Vec::new();
     numbers.take(numbers.left(), &mut shape)?;
     match shape.iter().find(|n| **n < 0) {
-        Some(n) => Err(Error::data(format!("expected sizes of at least 0, found {n}"))),
+        Some(n) => Err(Error::data(mismatch("sizes of at least 0", n))),
         None => Ok(shape),
     }
 }
@@ -269,7 +269,7 @@ pub fn constant(input: &Input, open: OpenArrays) -> Result<(Type, Tensor)> {
     let bound = Bound::whole(&contents)?;
     let [field] = bound.fields.as_slice() else {
         let names: Vec<&str> = bound.fields.iter().take(10).map(|f| f.field.name.as_str()).collect();
-        let error = Error::usage(format!("expected one array, found {}", names.join(", ")));
+        let error = Error::usage(mismatch("one array", names.join(", ")));
         return Err(error.help("save the one to read: numpy.save(\"x.npy\", array)"));
     };
     let source = match contents.arrays.first() {

@@ -8,7 +8,7 @@ use super::message::{self, Body, Framed, Memory};
 use super::sizes::{self, ColumnSize, Longest};
 use crate::chunk::Decoded;
 use crate::demand::RecordNumbers;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::formats::columnar::adapt::{Columns, chosen};
 use crate::formats::columnar::contain::contain;
 use crate::formats::format::{Request, Task, Tasks};
@@ -145,7 +145,7 @@ impl Batches {
                     }
                 }
                 MessageHeader::DictionaryBatch => {}
-                other => return Err(Error::data(format!("expected a record batch, found a message {}", message::kind(other)))),
+                other => return Err(Error::data(mismatch("a record batch", format_args!("a message {}", message::kind(other))))),
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Source: <https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc>.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::formats::columnar::facts::not_text;
 use crate::formats::columnar::source::Source;
 use crate::formats::format::MAX_EMPTY_RECORDS;
@@ -89,7 +89,7 @@ impl Framed {
     pub fn nrows(&self, ncolumns: usize) -> Result<u64> {
         let message = self.message()?;
         let batch = message.header_as_record_batch().ok_or_else(|| {
-            Error::data(format!("expected a record batch, found a message {}: the file is damaged", kind(message.header_type())))
+            Error::data(mismatch("a record batch", format_args!("a message {}: the file is damaged", kind(message.header_type()))))
         })?;
         let nrows = u64::try_from(batch.length()).map_err(|_| Error::data(format!("a record batch claims {} rows", batch.length())))?;
         // No compression makes values so small, and nulls without values would only take time.

@@ -4,7 +4,7 @@ use super::dictionaries::{Dictionaries, in_column, unexpected};
 use super::message::MAGIC;
 use super::padding;
 use crate::chunk::Chunk;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::formats::columnar::facts;
 use crate::formats::format::{Encode, Encoded, Grouping, Writer};
 use crate::notice::Notices;
@@ -90,7 +90,7 @@ impl ArrowWriter {
         }
         if let Some(field) = fields.iter().find(|field| depth(field.data_type()) > MAX_DEPTH) {
             let found = depth(field.data_type());
-            let error = Error::usage(format!("expected at most {MAX_DEPTH} nested Arrow fields, which readers accept, found {found}"));
+            let error = Error::usage(mismatch(format_args!("at most {MAX_DEPTH} nested Arrow fields, which readers accept"), found));
             return Err(error.in_field(quoted(field.name())).help("use --to jsonl or --to parquet"));
         }
         let mut write = IpcWriteOptions::try_new(ALIGNMENT, false, MetadataVersion::V5).map_err(unexpected)?;

@@ -7,7 +7,7 @@ use super::record::Block;
 use super::values::{Exact, Values};
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::decimal::integer;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Message, Result, mismatch};
 use crate::formats::columnar::adapt::{Columns, DecodedRows};
 use crate::formats::format::Request;
 use crate::formats::json_members::is_value;
@@ -55,7 +55,7 @@ struct ColumnReader {
 struct CellError {
     row: usize,
     column: usize,
-    message: String,
+    message: Message,
 }
 
 impl Decoder {
@@ -359,18 +359,18 @@ fn is_null_list(cell: Option<&[u8]>, dialect: &Dialect) -> bool {
     cell.is_some_and(|cell| !cell.is_empty() && dialect.is_null(cell))
 }
 
-type Note<'a> = &'a mut dyn FnMut(usize, String);
+type Note<'a> = &'a mut dyn FnMut(usize, Message);
 
-fn expected(what: &str, text: &[u8]) -> String {
+fn expected(what: &str, text: &[u8]) -> Message {
     let text: String = String::from_utf8_lossy(text).chars().take(60).collect();
-    if text.is_empty() { format!("expected {what}, found an empty field") } else { format!("expected {what}, found \"{text}\"") }
+    if text.is_empty() { mismatch(what, "an empty field") } else { mismatch(what, format_args!("\"{text}\"")) }
 }
 
 /// Parses texts of times, decimals and other Arrow types, and checks JSON; values of other dtypes stay as they are. Texts that are
 /// rejected become null.
 fn parsed(dtype: &DType, values: ArrayRef, refuse: Refuse) -> Result<ArrayRef> {
     let mut valid = vec![true; values.len()];
-    let mut refuse = |at: usize, message: String| {
+    let mut refuse = |at: usize, message: Message| {
         valid[at] = false;
         refuse(at, message);
     };
@@ -417,7 +417,7 @@ impl ColumnReader {
                 cell => format!("\"{}\"", String::from_utf8_lossy(cell)),
             };
             let nullable = schema_option(&format!("{}: optional {}", name_text(&self.name), self.wanted));
-            note(row, format!("{what} is null, but the type is {}; to allow nulls: {nullable}", self.wanted));
+            note(row, format!("{what} is null, but the type is {}; to allow nulls: {nullable}", self.wanted).into());
         }
         Some(cell).filter(|_| !is_null)
     }
@@ -468,7 +468,7 @@ impl ColumnReader {
                 let is_item = !dialect.is_null(item);
                 let pushed = is_item && values.push(item).map_err(|what| note(row, expected(what, item))).is_ok();
                 if !is_item && !self.ty.with_nulls && *dtype != DType::Null {
-                    note(row, format!("an item is null, but the type has no nulls: {}", expected(wanted(dtype), item)));
+                    note(row, expected(wanted(dtype), item).prefixed("an item is null, but the type has no nulls"));
                 }
                 if !pushed {
                     values.push_nothing();
@@ -501,7 +501,7 @@ impl ColumnReader {
                 let pair = integer(item).filter(|(index, length)| *index >= 0 && item.get(*length) == Some(&b':'));
                 match pair {
                     Some((index, _)) if size.is_some_and(|size| index >= size) => {
-                        note(row, format!("the id {index} is outside the size {}", size.unwrap_or(0)));
+                        note(row, format!("the id {index} is outside the size {}", size.unwrap_or(0)).into());
                     }
                     Some((i64::MAX, _)) | None => note(row, expected("id:weight", item)),
                     Some((index, length)) => match values.push(&item[length + 1..]) {

@@ -2,7 +2,7 @@
 
 use super::dialect::Dialect;
 use crate::chunk::Chunk;
-use crate::decimal::{put_float16, put_float32, put_integer};
+use crate::decimal::{Numbers, put_integer};
 use crate::error::{Error, Reason, Result};
 use crate::formats::dense_shape;
 use crate::formats::format::{Encode, Encoded, Writer};
@@ -17,11 +17,9 @@ use crate::schema::{DType, Field, Schema};
 use crate::tensor::text::{reads_text, to_text, uuids};
 use crate::tensor::{RowPartition, Sparse, Tensor};
 use arrow_array::cast::AsArray;
-use arrow_array::types::*;
 use arrow_array::{ArrayRef, BooleanArray, LargeBinaryArray, LargeStringArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
-use half::f16;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -105,17 +103,7 @@ fn check(field: &Field, schema: &Schema, dialect: &Dialect, format: &str) -> Res
 enum Texts<'a> {
     Null,
     Bools(&'a BooleanArray),
-    Int8(&'a [i8]),
-    Int16(&'a [i16]),
-    Int32(&'a [i32]),
-    Int64(&'a [i64]),
-    UInt8(&'a [u8]),
-    UInt16(&'a [u16]),
-    UInt32(&'a [u32]),
-    UInt64(&'a [u64]),
-    Float16(&'a [f16]),
-    Float32(&'a [f32]),
-    Float64(&'a [f64]),
+    Numbers(Numbers<'a>),
     Strings(&'a LargeStringArray),
     Bytes(&'a LargeBinaryArray),
     /// Values of other types, formatted.
@@ -127,20 +115,12 @@ impl<'a> Texts<'a> {
         Ok(match array.data_type() {
             DataType::Null => Texts::Null,
             DataType::Boolean => Texts::Bools(array.as_boolean()),
-            DataType::Int8 => Texts::Int8(array.as_primitive::<Int8Type>().values()),
-            DataType::Int16 => Texts::Int16(array.as_primitive::<Int16Type>().values()),
-            DataType::Int32 => Texts::Int32(array.as_primitive::<Int32Type>().values()),
-            DataType::Int64 => Texts::Int64(array.as_primitive::<Int64Type>().values()),
-            DataType::UInt8 => Texts::UInt8(array.as_primitive::<UInt8Type>().values()),
-            DataType::UInt16 => Texts::UInt16(array.as_primitive::<UInt16Type>().values()),
-            DataType::UInt32 => Texts::UInt32(array.as_primitive::<UInt32Type>().values()),
-            DataType::UInt64 => Texts::UInt64(array.as_primitive::<UInt64Type>().values()),
-            DataType::Float16 => Texts::Float16(array.as_primitive::<Float16Type>().values()),
-            DataType::Float32 => Texts::Float32(array.as_primitive::<Float32Type>().values()),
-            DataType::Float64 => Texts::Float64(array.as_primitive::<Float64Type>().values()),
             DataType::LargeUtf8 => Texts::Strings(array.as_string()),
             DataType::LargeBinary => Texts::Bytes(array.as_binary()),
-            _ => Texts::Formatted(if is_uuid { uuids(array)? } else { to_text(array)? }),
+            _ => match Numbers::of(array) {
+                Some(numbers) => Texts::Numbers(numbers),
+                None => Texts::Formatted(if is_uuid { uuids(array)? } else { to_text(array)? }),
+            },
         })
     }
 
@@ -158,22 +138,7 @@ impl<'a> Texts<'a> {
         match self {
             Texts::Null => {}
             Texts::Bools(values) => out.extend_from_slice(if values.value(at) { b"true" } else { b"false" }),
-            Texts::Int8(values) => put_integer(values[at], out),
-            Texts::Int16(values) => put_integer(values[at], out),
-            Texts::Int32(values) => put_integer(values[at], out),
-            Texts::Int64(values) => put_integer(values[at], out),
-            Texts::UInt8(values) => put_integer(values[at], out),
-            Texts::UInt16(values) => put_integer(values[at], out),
-            Texts::UInt32(values) => put_integer(values[at], out),
-            Texts::UInt64(values) => put_integer(values[at], out),
-            Texts::Float16(values) if values[at].is_finite() => put_float16(values[at], out),
-            Texts::Float16(values) => put_not_finite(values[at].to_f64(), out),
-            Texts::Float32(values) if values[at].is_finite() => put_float32(values[at], out),
-            Texts::Float32(values) => put_not_finite(values[at].into(), out),
-            Texts::Float64(values) if values[at].is_finite() => {
-                out.extend_from_slice(zmij::Buffer::new().format_finite(values[at]).as_bytes());
-            }
-            Texts::Float64(values) => put_not_finite(values[at], out),
+            Texts::Numbers(numbers) => numbers.put(at, special, out),
             Texts::Strings(values) => out.extend_from_slice(values.value(at).as_bytes()),
             Texts::Formatted(values) => out.extend_from_slice(values.value(at).as_bytes()),
             Texts::Bytes(values) => match std::str::from_utf8(values.value(at)) {
@@ -185,13 +150,13 @@ impl<'a> Texts<'a> {
     }
 }
 
-fn put_not_finite(value: f64, out: &mut Vec<u8>) {
-    let word = match value {
-        f64::INFINITY => "Infinity",
-        f64::NEG_INFINITY => "-Infinity",
-        _ => "NaN",
-    };
-    out.extend_from_slice(word.as_bytes());
+/// The text of a NaN or an infinity.
+fn special(value: f64) -> &'static [u8] {
+    match value {
+        f64::INFINITY => b"Infinity",
+        f64::NEG_INFINITY => b"-Infinity",
+        _ => b"NaN",
+    }
 }
 
 /// A column to be written.

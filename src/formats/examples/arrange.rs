@@ -4,7 +4,7 @@ use super::features::Features;
 use super::mapping::Leaf;
 use super::values::Append;
 use super::wire::{DecodeError, Parse};
-use crate::error::Result;
+use crate::error::{Result, mismatch};
 use crate::schema::{Dim, Size};
 use crate::tensor::{RowPartition, Tensor};
 use arrow_buffer::NullBuffer;
@@ -52,11 +52,11 @@ impl Arrange for Fixed {
             return Ok(());
         }
         let what = if leaf.dims.is_empty() {
-            format!("expected a single value, found {n}")
+            mismatch("a single value", n)
         } else {
-            format!("expected {} values for the shape {:?}, found {n}", self.count, self.sizes)
+            mismatch(format_args!("{} values for the shape {:?}", self.count, self.sizes), n)
         };
-        Err(DecodeError { at: 0, what: what.into(), widens: leaf.inferred })
+        Err(DecodeError { at: 0, what, widens: leaf.inferred })
     }
     fn empty(&mut self, _: &Leaf) -> usize {
         self.count

@@ -9,7 +9,7 @@ use super::nested::Nested;
 use super::packed::Packed;
 use super::values::{Append, Bytes, Doubles, Floats, Ints, Nothing, Store};
 use super::wire::{self, DecodeError, Parse};
-use crate::error::Result;
+use crate::error::{Result, mismatch};
 use crate::schema::DType;
 use crate::tensor::Tensor;
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
@@ -120,7 +120,7 @@ fn present(shape: &mut impl Arrange, values: &mut impl Append, leaf: &Leaf, feat
         && let Some((kind, list)) = wire::list(features.bytes, features.span(sizes, row))?
     {
         if kind != wire::FeatureKind::Int64 {
-            return wire::fail(list.at(), format!("expected the sizes of tensors in an int64_list, found {}", kind.described()));
+            return wire::fail(list.at(), mismatch("the sizes of tensors in an int64_list", kind.described()));
         }
         values.sizes(list)?;
     }

@@ -5,7 +5,7 @@ use super::features::Features;
 use super::mapping::Leaf;
 use super::values::Append;
 use super::wire::{self, FeatureKind, Parse, fail};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::schema::Size;
 use crate::tensor::gather::take;
 use crate::tensor::{RowPartition, Sparse, Tensor};
@@ -53,7 +53,7 @@ impl Entries {
             match wire::list(features.bytes, span)? {
                 None => {}
                 Some((FeatureKind::Int64, list)) => wire::int64s(list, numbers)?,
-                Some((found, _)) => return fail(at, format!("expected indices in an int64_list, found {}", found.described())),
+                Some((found, _)) => return fail(at, mismatch("indices in an int64_list", found.described())),
             }
             if numbers.len() != n {
                 return fail(at, format!("found {} indices along axis {axis} for {n} values", numbers.len()));

@@ -4,7 +4,7 @@ use super::features::Span;
 use super::mapping::DefaultValues;
 use super::values::{Append, ByteValues, Bytes};
 use super::wire::{self, Cursor, FeatureKind, Parse, fail};
-use crate::error::Result;
+use crate::error::{Result, mismatch};
 use crate::schema::DType;
 use crate::tensor::Tensor;
 use arrow_buffer::NullBuffer;
@@ -36,7 +36,7 @@ impl Append for Named {
     fn append(&mut self, kind: FeatureKind, list: Cursor) -> Parse<()> {
         let at = list.at();
         if kind != FeatureKind::Int64 {
-            return fail(at, format!("expected an int64_list, found {}", kind.described()));
+            return fail(at, mismatch("an int64_list", kind.described()));
         }
         self.positions.clear();
         wire::int64s(list, &mut self.positions)?;

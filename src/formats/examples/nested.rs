@@ -5,7 +5,7 @@ use super::features::Features;
 use super::mapping::{AxisRows, Leaf};
 use super::values::Append;
 use super::wire::{self, DecodeError, FeatureKind, Parse, fail};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::schema::Size;
 use crate::tensor::encoding::{Extent, InvalidPartition};
 use crate::tensor::{RowPartition, Tensor};
@@ -64,7 +64,7 @@ impl Nested {
                     match wire::list(features.bytes, span)? {
                         None => {}
                         Some((FeatureKind::Int64, list)) => wire::int64s(list, &mut self.numbers)?,
-                        Some((found, _)) => return fail(at, format!("expected a partition in an int64_list, found {}", found.described())),
+                        Some((found, _)) => return fail(at, mismatch("a partition in an int64_list", found.described())),
                     }
                     let first = splits.len();
                     // A missing or empty feature means a record without rows, in every encoding.
@@ -106,7 +106,7 @@ impl Nested {
             };
         }
         match leaf.dims.first().map(|d| d.size) {
-            Some(Size::Known(size)) if size != items as u64 => fail(0, format!("expected {size} rows, found {items}")),
+            Some(Size::Known(size)) if size != items as u64 => fail(0, mismatch(format_args!("{size} rows"), items)),
             _ => Ok(items),
         }
     }

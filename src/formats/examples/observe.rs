@@ -119,7 +119,7 @@ impl Observation {
                 if !scan.sequences && seen.foreign.is_none() && wire::message(&block.bytes, payload.clone()) == Message::SequenceExample {
                     seen.foreign = Some((here(), Message::SequenceExample));
                 }
-                seen.unreadable.get_or_insert_with(|| (here(), error.what.into_owned()));
+                seen.unreadable.get_or_insert_with(|| (here(), error.what.to_string()));
                 continue;
             }
             if found.is_empty() && lists.is_empty() && !payload.is_empty() && !wire::has_features(&block.bytes, payload.clone()) {

@@ -7,7 +7,7 @@ use super::mapping::DefaultValues;
 use super::packing::{Element, Packing};
 use super::values::{Append, Store, internal};
 use super::wire::{self, Cursor, FeatureKind, Parse, fail};
-use crate::error::Result;
+use crate::error::{Result, mismatch};
 use crate::schema::DType;
 use crate::tensor::{RowPartition, Tensor};
 use arrow_array::types::{
@@ -166,7 +166,7 @@ impl Append for Packed {
     fn append(&mut self, kind: FeatureKind, list: Cursor) -> Parse<()> {
         let at = list.at();
         if kind != FeatureKind::Bytes {
-            return fail(at, format!("expected tensors in a bytes_list, found {}", kind.described()));
+            return fail(at, mismatch("tensors in a bytes_list", kind.described()));
         }
         let (mut outcome, before) = (Ok(()), self.values.len());
         wire::each_bytes(list, &mut |value| {

@@ -3,7 +3,7 @@
 use super::features::Span;
 use super::mapping::DefaultValues;
 use super::wire::{self, Cursor, DecodeError, FeatureKind, Parse, fail};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::schema::DType;
 use crate::tensor::Tensor;
 use arrow_array::types::{Int8Type, Int16Type, Int32Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
@@ -69,7 +69,7 @@ fn nbytes(spans: &[Span]) -> usize {
 }
 
 fn wrong_kind<T>(expected: &str, found: FeatureKind, list: Cursor, widens: bool) -> Parse<T> {
-    Err(DecodeError { at: list.at(), what: format!("expected {expected}, found {}", found.described()).into(), widens })
+    Err(DecodeError { at: list.at(), what: mismatch(expected, found.described()), widens })
 }
 
 /// int64, the smaller integers and bool.
@@ -316,12 +316,9 @@ impl Bytes {
         let text = simdutf8::basic::from_utf8(whole).ok().filter(|t| cuts.iter().all(|c| t.is_char_boundary((c - start) as usize)));
         if text.is_none() {
             let what = match self.inferred {
-                true => "expected strings, found bytes that are not UTF-8".into(),
-                false => format!(
-                    "expected {} values, found bytes that are not UTF-8; to read them, declare the dtype bytes with --schema",
-                    self.dtype
-                )
-                .into(),
+                true => mismatch("strings", "bytes that are not UTF-8"),
+                false => mismatch(format_args!("{} values", self.dtype), "bytes that are not UTF-8")
+                    .followed_by("; to read them, declare the dtype bytes with --schema"),
             };
             return Err(DecodeError { at, what, widens: self.inferred });
         }

@@ -14,8 +14,8 @@
 //!   values;
 //! - a `features` message that claims to extend beyond the record ends with the record.
 
+use crate::error;
 use crate::wire::{VARINT_NBYTES, split_varint};
-use std::borrow::Cow;
 use std::ops::Range;
 
 /// An error in the bytes of a record, and its offset.
@@ -24,7 +24,7 @@ pub struct DecodeError {
     /// Offset in the block, or 0 for the record as a whole.
     pub at: usize,
     /// What was expected and what was found.
-    pub what: Cow<'static, str>,
+    pub what: error::Message,
     /// Whether a wider inferred type would hold it.
     pub widens: bool,
 }
@@ -33,7 +33,7 @@ pub type Parse<T> = Result<T, DecodeError>;
 
 /// An error at byte `at`.
 #[cold]
-pub fn fail<T>(at: usize, what: impl Into<Cow<'static, str>>) -> Parse<T> {
+pub fn fail<T>(at: usize, what: impl Into<error::Message>) -> Parse<T> {
     Err(DecodeError { at, what: what.into(), widens: false })
 }
 

@@ -3,7 +3,7 @@
 
 use super::block::{Block, Framing, Piece};
 use super::limits::{Limits, too_long};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use std::io::Read;
 use std::sync::{Arc, OnceLock};
 
@@ -230,7 +230,7 @@ impl ValueCutter {
                 };
                 let text = String::from_utf8_lossy(&self.buffer[here..(here + 4).min(self.buffer.len())]).into_owned();
                 let found = text.chars().next().unwrap_or(' ');
-                let mut error = Error::data(format!("expected {expected}, found `{found}`"));
+                let mut error = Error::data(mismatch(expected, format_args!("`{found}`")));
                 if state == StreamState::Values && byte == b',' {
                     error = error.help("values separated by commas belong in an array: [ ... ]");
                 }

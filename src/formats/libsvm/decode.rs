@@ -5,7 +5,7 @@ use super::labels::Labels;
 use super::line::{Line, Number, ParseError};
 use super::names::{FEATURES, INDEX_BASE, LABEL, QID, declares};
 use crate::chunk::{Decoded, Fault, Origin, Rows};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Message, Result, mismatch};
 use crate::formats::columnar::adapt::{Columns, DecodedRows};
 use crate::formats::format::Request;
 use crate::formats::matrix::rows::SparseRows;
@@ -32,7 +32,7 @@ impl From<ParseError> for Refusal {
 
 impl Refusal {
     /// The whole line is refused.
-    fn of_line(kind: Kind, message: String, help: impl Into<Hint>) -> Refusal {
+    fn of_line(kind: Kind, message: Message, help: impl Into<Hint>) -> Refusal {
         Refusal { kind, error: ParseError { at: 0, message }, help: help.into() }
     }
 }
@@ -181,7 +181,7 @@ impl Decoder {
             true => (Kind::Data, SKIP),
             false => (Kind::Widened, "declare the number of features: --schema 'features: sparse<float32>[N]'".into()),
         };
-        Refusal { kind, error: ParseError { at, message }, help }
+        Refusal { kind, error: ParseError { at, message: message.into() }, help }
     }
 }
 
@@ -215,7 +215,7 @@ impl<'a, V: Number> Columnar<'a, V> {
         if bytes.len() as u64 > decoder.max_record_bytes {
             let message =
                 format!("the line has {} bytes, more than the --max-record-bytes limit of {}", bytes.len(), decoder.max_record_bytes);
-            return Err(ParseError { at: 0, message }.into());
+            return Err(ParseError { at: 0, message: message.into() }.into());
         }
         let mut line = Line::new(bytes);
         let labels = &mut self.labels;
@@ -242,22 +242,22 @@ impl<'a, V: Number> Columnar<'a, V> {
         }
         // Inference has not seen a line that is invalid further on.
         if qid.is_some() && decoder.misses_qid {
-            let message = "this line has qid:N, but the schema has no field named `qid`".to_owned();
+            let message = "this line has qid:N, but the schema has no field named `qid`".into();
             return Err(Refusal::of_line(Kind::Widened, message, "add the field: --schema 'qid: optional int64; ...'"));
         }
         let nlabels = self.labels.len() - self.label_splits.last().map_or(0, |end| *end as usize);
         // Only if labels are read.
         if !decoder.has_label_lists && nlabels != 1 && decoder.wants(LABEL) {
-            let message = format!("expected one label, found {nlabels}");
+            let message = mismatch("one label", nlabels);
             return Err(match decoder.has_declared_label {
                 true => ParseError { at: 0, message }.into(),
                 false => Refusal::of_line(Kind::Widened, message, "declare lists of labels: --schema 'label: float64[?]'"),
             });
         }
         if qid.is_none() && decoder.fields.iter().any(|f| f.name == QID && !f.ty.optional) && decoder.wants(QID) {
-            return Err(ParseError { at: 0, message: "expected qid:N, as in other lines".to_owned() }.into());
+            return Err(ParseError { at: 0, message: "expected qid:N, as in other lines".into() }.into());
         }
-        self.features.end_row().map_err(|e| ParseError { at: 0, message: e.message().to_owned() })?;
+        self.features.end_row().map_err(|e| ParseError { at: 0, message: e.into_message() })?;
         self.label_splits.push(self.labels.len() as i64);
         self.qids.push(qid.unwrap_or(0));
         self.has_qid.push(qid.is_some());

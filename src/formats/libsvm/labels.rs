@@ -43,7 +43,7 @@ impl Labels {
             Labels::Floats(values, dtype) => {
                 values.push(label.value);
                 match label.is_rounded(dtype) {
-                    true => Err("expected a label that its type can represent exactly (see --schema 'label: int64', or uint64)"),
+                    true => Err("a label that its type can represent exactly (see --schema 'label: int64', or uint64)"),
                     false => Ok(()),
                 }
             }

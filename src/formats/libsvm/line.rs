@@ -1,6 +1,7 @@
 //! The grammar of a line: `[label[,label]...] [qid:N] index:value ... [# comment]`.
 
 use crate::decimal::{WHOLE, float, float32, integer, is_rounded, is_too_wide, whole};
+use crate::error::{Message, mismatch};
 use crate::formats::matrix::value::MatrixValue;
 use crate::schema::DType;
 
@@ -8,14 +9,14 @@ use crate::schema::DType;
 #[derive(Debug)]
 pub struct ParseError {
     pub at: usize,
-    pub message: String,
+    pub message: Message,
 }
 
 type Parse<T> = Result<T, ParseError>;
 
 /// A number in the text, in its dtype.
 pub trait Number: MatrixValue {
-    /// The number at the start of `bytes` and its length, or the error.
+    /// The number at the start of `bytes` and its length, or what is expected there.
     fn parse(bytes: &[u8]) -> Result<(Self, usize), &'static str>;
 }
 
@@ -24,7 +25,7 @@ impl Number for f64 {
     fn parse(bytes: &[u8]) -> Result<(f64, usize), &'static str> {
         let (value, length) = number(bytes)?;
         match is_rounded(&bytes[..length], value) {
-            true => Err("expected a number that float64 can represent exactly (sparse<int64> can hold larger integers)"),
+            true => Err("a number that float64 can represent exactly (sparse<int64> can hold larger integers)"),
             false => Ok((value, length)),
         }
     }
@@ -36,11 +37,11 @@ impl Number for f32 {
         let (wide, length) = number(bytes)?;
         let value = float32(wide, &bytes[..length]);
         if value.is_infinite() && wide.is_finite() {
-            return Err("expected a number in the range of float32 (sparse<float64> has a larger range)");
+            return Err("a number in the range of float32 (sparse<float64> has a larger range)");
         }
         // Up to this magnitude, float32 represents all whole numbers.
         if value.abs() >= WHOLE && is_too_wide(&bytes[..length]) {
-            return Err("expected a number that float32 can represent exactly (sparse<float64> can hold larger integers)");
+            return Err("a number that float32 can represent exactly (sparse<float64> can hold larger integers)");
         }
         Ok((value, length))
     }
@@ -52,13 +53,13 @@ const WHOLE_DIGITS: usize = 8;
 impl Number for i64 {
     #[inline(always)]
     fn parse(bytes: &[u8]) -> Result<(i64, usize), &'static str> {
-        integer(bytes).filter(|(_, length)| bytes.get(*length).is_none_or(|b| is_end(*b))).ok_or("expected an integer")
+        integer(bytes).filter(|(_, length)| bytes.get(*length).is_none_or(|b| is_end(*b))).ok_or("an integer")
     }
 }
 
 #[inline(always)]
 fn number(bytes: &[u8]) -> Result<(f64, usize), &'static str> {
-    float(bytes, is_end).ok_or("expected a number")
+    float(bytes, is_end).ok_or("a number")
 }
 
 fn is_end(byte: u8) -> bool {
@@ -86,8 +87,8 @@ impl Label<'_> {
     /// The expected form.
     pub fn integer<T: TryFrom<i128>>(&self) -> Result<T, &'static str> {
         let is_whole = || self.value.fract() == 0.0 && self.value.abs() < (1u64 << 53) as f64;
-        let whole = whole(self.text).or_else(|| is_whole().then_some(self.value as i128)).ok_or("expected an integer label")?;
-        T::try_from(whole).map_err(|_| "expected a label in the range of its type")
+        let whole = whole(self.text).or_else(|| is_whole().then_some(self.value as i128)).ok_or("an integer label")?;
+        T::try_from(whole).map_err(|_| "a label in the range of its type")
     }
 }
 
@@ -134,7 +135,7 @@ impl<'a> Line<'a> {
             0 => "the end of the line".to_owned(),
             _ => format!("`{}`", String::from_utf8_lossy(&rest[..end.min(40)])),
         };
-        ParseError { at: self.at, message: format!("{expected}, found {found}") }
+        ParseError { at: self.at, message: mismatch(expected, found) }
     }
 
     /// The labels, if the line starts with any.
@@ -146,11 +147,11 @@ impl<'a> Line<'a> {
             let rest = self.rest();
             let Some((label, length)) = float(rest, |b| is_end(b) || b == b',' || b == b':') else {
                 // `qid:1` and `index:value` can come first.
-                return if first && rest.starts_with(b"qid:") { Ok(()) } else { Err(self.error("expected a label")) };
+                return if first && rest.starts_with(b"qid:") { Ok(()) } else { Err(self.error("a label")) };
             };
             let next = rest.get(length);
             if next == Some(&b':') {
-                return if first { Ok(()) } else { Err(self.error("expected a label")) };
+                return if first { Ok(()) } else { Err(self.error("a label")) };
             }
             take(Label { value: label, text: &rest[..length] }).map_err(|expected| self.error(expected))?;
             self.at += length;
@@ -170,7 +171,7 @@ impl<'a> Line<'a> {
     pub fn qid(&mut self) -> Parse<Option<i64>> {
         let Some(number) = self.rest().strip_prefix(b"qid:") else { return Ok(None) };
         let Ok((qid, length)) = i64::parse(number) else {
-            return Err(self.error("expected qid:N with an integer"));
+            return Err(self.error("qid:N with an integer"));
         };
         self.at += 4 + length;
         self.spaces();
@@ -189,9 +190,9 @@ impl<'a> Line<'a> {
                 self.at += length + 1;
                 Ok(Some(index))
             }
-            Some((index, _)) if index < 0 => Err(self.error("expected a non-negative index")),
-            _ if rest.starts_with(b"qid:") => Err(self.error("qid:N follows the label, before the first index")),
-            _ => Err(self.error("expected index:value")),
+            Some((index, _)) if index < 0 => Err(self.error("a non-negative index")),
+            _ if rest.starts_with(b"qid:") => Err(self.error("index:value (qid:N comes before the first index)")),
+            _ => Err(self.error("index:value")),
         }
     }
 
@@ -283,7 +284,7 @@ mod tests {
             ("1 2:x", 4, "expected a number, found `x`"),
             ("1 2:", 4, "expected a number, found the end of the line"),
             ("1 2:1e999", 4, "expected a number, found `1e999`"),
-            ("1 2:3 qid:4", 6, "qid:N follows the label, before the first index, found `qid:4`"),
+            ("1 2:3 qid:4", 6, "expected index:value (qid:N comes before the first index), found `qid:4`"),
             ("1 qid:x 2:3", 2, "expected qid:N with an integer, found `qid:x`"),
             ("1 99999999999999999999:3", 2, "expected index:value, found `99999999999999999999:3`"),
         ] {

@@ -1,6 +1,6 @@
 //! The banner in the first line, and the sizes.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::schema::DType;
 
 /// The start of every file.
@@ -54,7 +54,8 @@ impl Banner {
         let [start, "matrix", format, field, symmetry] = words.as_slice() else {
             return Err(Error::data("the first line is not `%%MatrixMarket matrix FORMAT FIELD SYMMETRY`"));
         };
-        let unknown = |word: &str, expected: &str| Error::data(format!("expected {expected} in the first line, found `{word}`"));
+        let unknown =
+            |word: &str, expected: &str| Error::data(mismatch(format_args!("{expected} in the first line"), format_args!("`{word}`")));
         if !start.as_bytes().eq_ignore_ascii_case(START) {
             return Err(unknown(start, "%%MatrixMarket"));
         }

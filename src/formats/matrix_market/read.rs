@@ -4,7 +4,7 @@ use super::banner::{Banner, Field, Symmetry};
 use super::entries::Values;
 use crate::chunk::Decoded;
 use crate::decimal::integer;
-use crate::error::{Error, Result};
+use crate::error::{Error, Message, Result, mismatch};
 use crate::formats::columnar::adapt::declared_over;
 use crate::formats::format::{Inference, MAX_EMPTY_RECORDS, Reader, Request, Tasks};
 use crate::formats::matrix::read::{HeldRows, RowBlock, RowSource, Shape, check_held, tasks};
@@ -60,13 +60,13 @@ impl Lines {
         self.line.split(|b| b.is_ascii_whitespace()).filter(|word| !word.is_empty())
     }
 
-    fn error(&self, message: impl Into<String>) -> Error {
+    fn error(&self, message: impl Into<Message>) -> Error {
         Error::data(message).locate(|at| at.line = Some(self.number))
     }
 
     fn expected(&self, what: &str) -> Error {
         let line = String::from_utf8_lossy(&self.line);
-        self.error(format!("expected {what}, found `{}`", line.trim().chars().take(60).collect::<String>()))
+        self.error(mismatch(what, format_args!("`{}`", line.trim().chars().take(60).collect::<String>())))
     }
 }
 

@@ -4,7 +4,7 @@ use super::names::{DOCUMENT, INDEX, MODE, TOKENS, VALUES};
 use super::values::{Chunked, Values, cast, one, range};
 use super::{dtype, index};
 use crate::chunk::{Chunk, Origin};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::formats::arrays::spool::Spool;
 use crate::formats::format::{Encode, Encoded, Writer};
 use crate::hint::Hint;
@@ -250,12 +250,9 @@ impl SequenceEncoder {
             let wide = cast(values, &DType::Int64)?;
             let all = wide.as_primitive::<Int64Type>().values();
             let at = all.iter().position(|id| u64::try_from(*id).map_or(true, |id| id >= size)).unwrap_or(0);
-            let error = Error::data(format!(
-                "expected a token id from 0 to {}, found {} (--vocab-size {size})",
-                size.saturating_sub(1),
-                all.get(at).copied().unwrap_or(0)
-            ));
-            return Err(error.at_row(row(at)));
+            let expected = format_args!("a token id from 0 to {}", size.saturating_sub(1));
+            let found = format_args!("{} (--vocab-size {size})", all.get(at).copied().unwrap_or(0));
+            return Err(Error::data(mismatch(expected, found)).at_row(row(at)));
         }
         // In the smallest dtype for this chunk; the writer widens it if other chunks need more.
         let to = self.dtype.clone().unwrap_or_else(|| dtype::smallest(range.0, range.1));

@@ -1,7 +1,7 @@
 //! Blocks of 64 KiB. A chunk continues after the header of each block that it crosses.
 
+use crate::error::Message;
 use highway::{HighwayHash, HighwayHasher, Key};
-use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// Bytes of a block.
@@ -14,11 +14,11 @@ const USABLE: u64 = BLOCK - HEADER;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     pub at: u64,
-    pub what: Cow<'static, str>,
+    pub what: Message,
 }
 
 impl Damage {
-    pub fn new(at: u64, what: impl Into<Cow<'static, str>>) -> Damage {
+    pub fn new(at: u64, what: impl Into<Message>) -> Damage {
         Damage { at, what: what.into() }
     }
 }

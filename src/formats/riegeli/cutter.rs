@@ -6,7 +6,7 @@ use super::header::{self, Header};
 use super::simple::Unpacker;
 use crate::chunk::Fault;
 use crate::demand::RecordNumbers;
-use crate::error::{Error, Result};
+use crate::error::{Error, Message, Result, mismatch};
 use crate::formats::cut::Cut;
 use crate::formats::format::Request;
 use crate::formats::records::block::{Bare, Block, Piece};
@@ -155,26 +155,29 @@ impl Cutter {
     /// Appends the data of a chunk with `nrecords` records, and returns its position.
     fn records_of(&mut self, chunk: &Chunk, nrecords: u64, bytes: &mut Vec<u8>) -> Result<Result<(Header, Range<usize>), Damage>> {
         let (header, start) = (chunk.header, chunk.span.start);
-        let damaged = |what: String| Ok(Err(Damage::new(start, what)));
+        let damaged = |what: Message| Ok(Err(Damage::new(start, what)));
         match header.kind {
             header::SIMPLE => {}
             header::TRANSPOSED => {
                 let error = self.file.damaged(Damage::new(start, "the chunk is transposed, which is not supported"));
                 return Err(error.help("rewrite the file without transposing: ArrayRecordWriter(path, \"group_size:1,transpose:false\")"));
             }
-            other => return damaged(format!("expected a chunk of records, found one of kind {:?}", char::from(other))),
+            other => return damaged(mismatch("a chunk of records", format_args!("one of kind {:?}", char::from(other)))),
         }
         if header.nrecords != nrecords {
-            return damaged(format!("the chunk has {} records, but the footer says {nrecords}", header.nrecords));
+            return damaged(format!("the chunk has {} records, but the footer says {nrecords}", header.nrecords).into());
         }
         let most = header.decoded_size.max(header.nrecords.saturating_mul(RECORD_NBYTES));
         // The sizes are stored next to uncompressed values; compression can make values slightly larger.
         if most > self.max_record_bytes || header.data_size > most.saturating_mul(2).saturating_add(1 << 16) {
             let records = if nrecords == 1 { "a record".to_owned() } else { format!("{nrecords} records") };
-            return damaged(format!(
-                "the chunk of {records} takes {most} bytes, more than the --max-record-bytes limit of {}; raise it to read the chunk",
-                self.max_record_bytes
-            ));
+            return damaged(
+                format!(
+                    "the chunk of {records} takes {most} bytes, more than the --max-record-bytes limit of {}; raise it to read the chunk",
+                    self.max_record_bytes
+                )
+                .into(),
+            );
         }
         let from = bytes.len();
         let read = self.file.data(chunk, bytes)?;

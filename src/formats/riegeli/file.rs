@@ -207,7 +207,7 @@ impl Unread {
     fn or(self, what: impl FnOnce() -> Error) -> Error {
         match self {
             Unread::Failed(error) => error,
-            Unread::Damaged(damage) => what().locate(|at| at.byte = Some(damage.at)).help(&*damage.what),
+            Unread::Damaged(damage) => what().locate(|at| at.byte = Some(damage.at)).help(damage.what.as_str()),
         }
     }
 }

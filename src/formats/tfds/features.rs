@@ -7,7 +7,7 @@
 //! Source: `FeatureConnector.from_json` and the `from_json_content` of each connector in `core/features`.
 
 use super::json::{either, integer, string};
-use crate::error::{Error, Result};
+use crate::error::{Error, Message, Result};
 use crate::formats::examples::packing::Element;
 use crate::path::FieldPath;
 use crate::schema::DType;
@@ -77,7 +77,7 @@ pub fn parse_one(value: &Value) -> Result<Feature> {
     feature(value, None, 0)
 }
 
-fn damaged(path: Option<&FieldPath>, what: impl Into<String>) -> Error {
+fn damaged(path: Option<&FieldPath>, what: impl Into<Message>) -> Error {
     let error = Error::data(what);
     path.map_or(error.clone(), |path| error.in_field(path))
 }

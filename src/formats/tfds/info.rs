@@ -3,7 +3,7 @@
 //! Source: `DatasetInfo` and `SplitInfo` of `core/proto/dataset_info.proto`, `ShardedFileTemplate` of `core/naming.py`.
 
 use super::json::{either, integer, object, string};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::printable::counted;
 use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
@@ -142,7 +142,7 @@ fn split(value: &Value) -> Result<Split> {
         return Err(failed(&format!("no shardLengths, although the split has {nbytes} bytes: its records would be lost")));
     }
     if nshards as u64 > MAX_SHARDS.unsigned_abs() {
-        return Err(failed(&format!("expected at most {MAX_SHARDS} shards, found {nshards}")));
+        return Err(Error::data(mismatch(format_args!("at most {MAX_SHARDS} shards"), nshards).prefixed(format_args!("splits: {name}"))));
     }
     let template = match string(value, ["filepathTemplate", "filepath_template"]) {
         "" => TEMPLATE,

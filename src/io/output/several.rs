@@ -1,7 +1,7 @@
 //! Outputs of more than one file: a directory with files next to its shards, or a pair of files.
 
 use super::Outputs;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, mismatch};
 use crate::io::sharded::Sharded;
 use crate::io::staging::Staging;
 use crate::io::target::{Names, Target};
@@ -22,7 +22,7 @@ impl Outputs {
         let path: &Path = &path.components().collect::<PathBuf>();
         let is_new = match std::fs::metadata(path) {
             Ok(found) if found.is_dir() => false,
-            Ok(_) => return Err(Error::new(Kind::Io, "expected a directory for the output, found a file").in_input(name)),
+            Ok(_) => return Err(Error::new(Kind::Io, mismatch("a directory for the output", "a file")).in_input(name)),
             Err(_) => true,
         };
         let Some(sharded) = Sharded::parse(shards)? else { return Err(Error::internal("shards without a number")) };

@@ -4,7 +4,7 @@
 mod decimals;
 mod intervals;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Message, Result, mismatch};
 use crate::schema::DType;
 use crate::schema::iso8601::{
     NANOS, fixed_offset, parse_count, parse_datetime, parse_duration, parse_time, write_date, write_datetime, write_duration, write_time,
@@ -184,7 +184,7 @@ fn of_times(values: &PrimitiveArray<Int64Type>, ty: &DataType, unit: i128) -> La
 }
 
 /// A function that takes the row and the message of each text that was not parsed.
-pub type Refuse<'a> = &'a mut dyn FnMut(usize, String);
+pub type Refuse<'a> = &'a mut dyn FnMut(usize, Message);
 
 /// Parses texts. Those that do not belong to the type, or that it cannot represent exactly, become a placeholder and are
 /// reported to `refuse`.
@@ -253,7 +253,7 @@ where
             Some(Reading::Value(value)) => match T::Native::try_from(value) {
                 Ok(value) => value,
                 Err(_) => {
-                    refuse(row, format!("the time {} is outside the range of {}", shown(texts.value(row)), name(ty)));
+                    refuse(row, format!("the time {} is outside the range of {}", shown(texts.value(row)), name(ty)).into());
                     T::Native::default()
                 }
             },
@@ -270,7 +270,7 @@ where
 
 impl Reading {
     #[cold]
-    fn message(&self, text: &str, ty: &DataType) -> String {
+    fn message(&self, text: &str, ty: &DataType) -> Message {
         let is_number = text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && text.parse::<f64>().is_ok();
         let count = unit_of(ty).filter(|_| text.parse::<i64>().is_ok()).map(|unit| format!("{text} {}", unit_name(unit)));
         let form = form(ty);
@@ -284,15 +284,15 @@ impl Reading {
         let finer = finer.filter(|finer| finer != ty && fits(finer)).map_or_else(String::new, |finer| format!("; {} can", name(&finer)));
         let (text, ty) = (if is_number { text.to_owned() } else { shown(text) }, name(ty));
         match self {
-            Reading::Inexact => format!("{ty} cannot represent {text} exactly{finer}"),
-            Reading::Outside => format!("{text} is outside the range of {ty}"),
-            Reading::Zoned => format!("{ty} has no time zone, but {text} has a UTC offset; use timestamp[us, UTC]"),
-            Reading::Local => format!("expected a time with its UTC offset for {ty}, such as 2024-01-31T12:30:00Z, found {text}"),
+            Reading::Inexact => format!("{ty} cannot represent {text} exactly{finer}").into(),
+            Reading::Outside => format!("{text} is outside the range of {ty}").into(),
+            Reading::Zoned => format!("{ty} has no time zone, but {text} has a UTC offset; use timestamp[us, UTC]").into(),
+            Reading::Local => mismatch(format_args!("a time with its UTC offset for {ty}, such as 2024-01-31T12:30:00Z"), text),
             _ => match count {
-                Some(count) => format!("expected {form} for {ty}, or a count with its unit, \"{count}\", found {text}"),
+                Some(count) => mismatch(format_args!("{form} for {ty}, or a count with its unit, \"{count}\""), text),
                 // A number may have been a string or not.
-                None if is_number => format!("expected {form} for {ty}, found {text}"),
-                None => format!("expected {form} for {ty}, found the string {text}"),
+                None if is_number => mismatch(format_args!("{form} for {ty}"), text),
+                None => mismatch(format_args!("{form} for {ty}"), format_args!("the string {text}")),
             },
         }
     }
@@ -338,7 +338,7 @@ fn fixed_size(texts: &LargeStringArray, width: i32, ty: &DataType, refuse: Refus
             Some(Some(bytes)) => values.append_value(bytes).map_err(internal)?,
             Some(None) => {
                 let text = shown(texts.value(row));
-                refuse(row, format!("expected {nbytes} bytes in base64 for {}, found the string {text}", name(ty)));
+                refuse(row, mismatch(format_args!("{nbytes} bytes in base64 for {}", name(ty)), format_args!("the string {text}")));
                 values.append_value(vec![0; nbytes]).map_err(internal)?;
             }
         }
@@ -422,7 +422,7 @@ mod tests {
         let array = from_text(&LargeStringArray::from(vec![Some(text)]), ty, &mut |_, message| refused = Some(message)).unwrap();
         assert_eq!(array.data_type(), ty);
         match refused {
-            Some(message) => Err(message),
+            Some(message) => Err(message.to_string()),
             None => Ok(to_text(&array).unwrap().value(0).to_owned()),
         }
     }

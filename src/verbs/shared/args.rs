@@ -1,6 +1,6 @@
 //! Parsers of arguments that several verbs take.
 
-use crate::error::Error;
+use crate::error::{Error, mismatch};
 use crate::printable::alternatives;
 use crate::schema::PartitionEncoding;
 
@@ -12,8 +12,8 @@ pub fn positive(text: &str) -> Result<usize, Error> {
     text.parse().ok().filter(|n| *n > 0).ok_or_else(|| {
         let is_whole = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) && text.bytes().any(|b| b != b'0');
         Error::usage(match is_whole {
-            true => format!("the number {text} is out of range"),
-            false => format!("expected a positive integer, found `{text}`"),
+            true => format!("the number {text} is out of range").into(),
+            false => mismatch("a positive integer", format_args!("`{text}`")),
         })
     })
 }
@@ -25,7 +25,7 @@ pub fn positive(text: &str) -> Result<usize, Error> {
 pub fn parse_encoding(text: &str) -> Result<PartitionEncoding, Error> {
     PartitionEncoding::VECTORS.into_iter().find(|e| e.name() == text).ok_or_else(|| {
         let names = PartitionEncoding::VECTORS.map(PartitionEncoding::name);
-        Error::usage(format!("expected {}, found `{text}`", alternatives(&names)))
+        Error::usage(mismatch(alternatives(&names), format_args!("`{text}`")))
     })
 }
 

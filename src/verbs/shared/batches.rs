@@ -3,7 +3,7 @@
 use super::edit::{shown, visit};
 use super::memory::Held;
 use crate::chunk::Chunk;
-use crate::error::{Error, Reason, Result};
+use crate::error::{Error, Reason, Result, mismatch};
 use crate::options::Options;
 use crate::path::quoted;
 use crate::printable::shell_word;
@@ -33,7 +33,7 @@ pub fn parse_size(text: &str) -> Result<BatchSize, Error> {
         ("all", _) => Ok(BatchSize::All),
         (_, Ok(n)) if n > 0 && i64::try_from(n).is_ok() => Ok(BatchSize::Of(n)),
         (_, Ok(0)) => Err(Error::usage("a batch size must be at least 1; use `all` for one batch of all records")),
-        _ => Err(Error::usage(format!("expected a number of records, or `all`, found `{text}`"))),
+        _ => Err(Error::usage(mismatch("a number of records, or `all`", format_args!("`{text}`")))),
     }
 }
 

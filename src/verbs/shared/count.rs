@@ -1,6 +1,6 @@
 //! The number of records that `head` and `tail` keep: `head 3`, `head -n 3`, `head -3`, or 10.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use std::num::{IntErrorKind, ParseIntError};
 
 /// The default number of records.
@@ -44,13 +44,13 @@ fn digits(text: &str) -> Option<u64> {
 pub fn number_of_records(text: &str) -> Result<u64> {
     text.parse().map_err(|e: ParseIntError| match e.kind() {
         IntErrorKind::PosOverflow => Error::usage(format!("the number {text} is out of range")),
-        _ => Error::usage(format!("expected a number of records, found `{text}`")),
+        _ => Error::usage(mismatch("a number of records", format_args!("`{text}`"))),
     })
 }
 
 /// The error for text that is not a number, with a hint for `+5`, which Unix `tail` accepts.
 fn refused(text: &str) -> Error {
-    let error = Error::usage(format!("expected a number of records, found `{text}`"));
+    let error = Error::usage(mismatch("a number of records", format_args!("`{text}`")));
     match text.strip_prefix('+').and_then(digits) {
         Some(0 | 1) => error,
         Some(first) => error.help(format!("to start at record {first}, use skip {}", first.saturating_sub(1))),

@@ -1,7 +1,7 @@
 //! The fields a verb works on: `-f a,b.c`, where `*` matches any characters in a name.
 
 use crate::demand::{Demand, Wanted};
-use crate::error::{Error, Reason, Result};
+use crate::error::{Error, Reason, Result, mismatch};
 use crate::path::{self, FieldPath};
 use crate::printable::shell_word;
 use crate::schema::{Element, Field, Schema, every_field};
@@ -212,7 +212,7 @@ pub fn split_assignment<'a>(text: &'a str, what: &str) -> Result<(&'a str, &'a s
     match (text.get(..left), text.get(left + 1..)) {
         (Some(name), Some(value)) if !name.trim().is_empty() => Ok((name.trim(), value)),
         _ => {
-            let error = Error::usage(format!("expected {what}, found `{text}`"));
+            let error = Error::usage(mismatch(what, format_args!("`{text}`")));
             Err(match text.split_once(':').filter(|(name, value)| !name.is_empty() && !value.is_empty()) {
                 Some((name, value)) => error.help(format!("separate them with `=`: {name}={value}")),
                 None => error,

@@ -2,7 +2,7 @@
 
 use super::keys::KeyField;
 use crate::chunk::Chunk;
-use crate::error::{Error, Reason, Result};
+use crate::error::{Error, Message, Reason, Result};
 use crate::expr::{computable, valueless};
 use crate::path::FieldPath;
 use crate::printable::shell_word;
@@ -63,7 +63,7 @@ impl NumberField {
     }
 
     /// An error for the number in this row of a chunk.
-    pub fn error_at(&self, row: usize, message: impl Into<String>) -> Error {
+    pub fn error_at(&self, row: usize, message: impl Into<Message>) -> Error {
         Error::data(message).in_field(&self.field.path).at_row(row)
     }
 

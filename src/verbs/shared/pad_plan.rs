@@ -75,21 +75,8 @@ impl PaddingPlan {
         let outer = outer_rank(edits.schema(), &field.path);
         let path = field.path.clone();
         edits.expand(&field.path, |padded, position| {
-            let own = padded.ty.clone();
-            // What is padded with bytes that are not valid UTF-8 becomes bytes.
-            let is_wide = own.dtype() == Some(&DType::String) && *field.filling.data_type() == DataType::LargeBinary;
-            if is_wide {
-                let bytes = DType::Bytes;
-                padded.ty.element = if own.is_sparse() { Element::Sparse(bytes) } else { Element::Value(bytes) };
-            }
+            let widen = widen(padded, &field.filling);
             let ty = padded.ty.clone();
-            let wide = ty.clone();
-            let widen = move |tensor: &mut Tensor| {
-                if is_wide {
-                    *tensor = tensor.widen(&own, &wide)?;
-                }
-                Ok(())
-            };
             for (target, dim) in targets.iter_mut().zip(&ty.dims) {
                 if let Size::Known(size) = dim.size {
                     *target = known_target(*target, usize::try_from(size).unwrap_or(usize::MAX));
@@ -152,6 +139,22 @@ impl PaddingPlan {
             });
             Ok((added, kernel))
         })
+    }
+}
+
+/// Makes a field of strings bytes if it is padded with bytes that are not valid UTF-8. Returns what does the same to its values.
+fn widen(field: &mut Field, filling: &ArrayRef) -> impl Fn(&mut Tensor) -> Result<()> + use<> {
+    let own = field.ty.clone();
+    let is_wide = own.dtype() == Some(&DType::String) && *filling.data_type() == DataType::LargeBinary;
+    if is_wide {
+        field.ty.element = if own.is_sparse() { Element::Sparse(DType::Bytes) } else { Element::Value(DType::Bytes) };
+    }
+    let wide = field.ty.clone();
+    move |tensor: &mut Tensor| {
+        if is_wide {
+            *tensor = tensor.widen(&own, &wide)?;
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The options `--default` and `--shape` of verbs that pad.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::path::{self, FieldPath};
 use crate::printable::{counted, counted_axes};
 use crate::schema::literal::{parse_literal, parse_literal_for};
@@ -73,7 +73,7 @@ pub fn parse_default(text: &str) -> Result<FieldValue, Error> {
 /// # Errors
 /// Any other text.
 pub fn parse_shape(text: &str) -> Result<Shape, Error> {
-    let expected = || Error::usage(format!("expected a shape such as 'x=[?, <=512, 4, max]', found `{text}`"));
+    let expected = || Error::usage(mismatch("a shape such as 'x=[?, <=512, 4, max]'", format_args!("`{text}`")));
     let (name, sizes) = match text.trim_start().starts_with('[') {
         true => (None, text),
         false => {
@@ -229,7 +229,8 @@ impl PaddingArgs {
     /// The literal given for a field by name or for all fields it fits.
     fn literal(&self, path: &FieldPath, dtype: &DType) -> Result<Option<Literal>> {
         let literal = if let Some(default) = self.default_of(path) {
-            let unreadable = |_| Error::usage(format!("expected a value of {dtype}, found `{}`", default.text)).in_field(path);
+            let unreadable =
+                |_| Error::usage(mismatch(format_args!("a value of {dtype}"), format_args!("`{}`", default.text))).in_field(path);
             Some(parse_literal_for(&default.text, Some(dtype)).map_err(unreadable)?)
         } else {
             let all = self.defaults.iter().find(|d| d.path.is_none());

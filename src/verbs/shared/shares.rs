@@ -1,6 +1,6 @@
 //! Shares of the records, such as `train=0.9,test=0.1`, and the text of a key that shares can be given for.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::expr::bind_scalar;
 use crate::numerals::fraction;
 use crate::options::Options;
@@ -19,8 +19,8 @@ pub fn parse_shares(text: &str, option: &str, zero: bool) -> Result<Vec<(String,
         let parsed = word.trim().rsplit_once('=').and_then(|(name, share)| Some((name.trim(), share.trim().parse::<f64>().ok()?)));
         let Some((name, share)) = parsed.filter(|(name, share)| !name.is_empty() && share.is_finite()) else {
             let example = if zero { "a=0.5,b=0.5" } else { "train=0.9,test=0.1" };
-            let error =
-                Error::usage(format!("{option}: expected NAME=SHARE, found `{word}`")).help(format!("for example: {option} {example}"));
+            let error = Error::usage(mismatch("NAME=SHARE", format_args!("`{word}`")).prefixed(option))
+                .help(format!("for example: {option} {example}"));
             if let Some((name, percent)) = word.rsplit_once('=')
                 && let Some(share) = fraction(percent)
             {
@@ -35,7 +35,7 @@ pub fn parse_shares(text: &str, option: &str, zero: bool) -> Result<Vec<(String,
         let name = if name.starts_with('`') { &unquote(name, text)? } else { name };
         if share < 0.0 || (share == 0.0 && !zero) {
             let least = if zero { "of at least 0" } else { "greater than 0" };
-            return Err(Error::usage(format!("{option}: expected a share {least} for `{name}`, found {share}")));
+            return Err(Error::usage(mismatch(format_args!("a share {least} for `{name}`"), share).prefixed(option)));
         }
         if shares.iter().any(|(other, _)| other == name) {
             return Err(Error::usage(format!("{option}: `{name}` appears twice")));
@@ -82,7 +82,7 @@ pub fn key_text(by: &str, schema: &Schema, options: &Options) -> Result<String> 
             Err(error.help(format!("fill it first: fill-null {}", shell_word(&fill))))
         }
         _ => {
-            let error = Error::usage(format!("--by {by}: expected a string, an integer or a bool, found {}", key.ty()));
+            let error = Error::usage(mismatch("a string, an integer or a bool", key.ty()).prefixed(format_args!("--by {by}")));
             let text = text_of(by, key.ty().dtype());
             Err(error.help(format!("convert it to a string: --by {}", shell_word(&text))))
         }

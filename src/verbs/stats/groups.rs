@@ -4,7 +4,7 @@ use super::collect::{Shares, add};
 use super::report::Group;
 use super::summary::Summary;
 use crate::chunk::Chunk;
-use crate::error::{Error, Reason, Result};
+use crate::error::{Error, Reason, Result, mismatch};
 use crate::options::Options;
 use crate::path::{self, quoted};
 use crate::printable::shell_word;
@@ -257,7 +257,7 @@ pub fn keys(by: &Keys, schema: &Schema, verb: &str) -> Result<(Vec<KeyField>, Ve
     for KeyField { path, field, .. } in &keys {
         let dtype = field.ty.dtype().filter(|_| field.ty.dims.is_empty() && !field.ty.is_sparse());
         if !dtype.is_some_and(|d| d.is_integer() || matches!(d, DType::String | DType::Bytes | DType::Bool)) {
-            let error = Error::usage(format!("--by: expected a string, an integer or a bool, found {}", field.ty));
+            let error = Error::usage(mismatch("a string, an integer or a bool", &field.ty).prefixed("--by"));
             let name = path.to_string();
             let written = path.in_expression();
             if dtype == Some(&DType::Null) {

@@ -42,7 +42,7 @@ proptest! {
         if pairs.is_empty() {
             return Ok(());
         }
-        let out = records(&run(&["fill-null", &pairs, "--chunk-rows", "2"], &schema, &data));
+        let out = on_records(&["fill-null", &pairs, "--chunk-rows", "2"], &schema, &data).records();
         prop_assert_eq!(out, map_x(&data, |x| filled(x, rank, value, lists)), "{}", pairs);
     }
 
@@ -56,14 +56,14 @@ proptest! {
         let of = |record: &Value, names: &[&str]| Value::Object(names.iter().map(|name| ((*name).to_owned(), record[*name].clone())).collect());
         // Compared as text, because the order of fields matters.
         let text = |records: Vec<Value>| records.iter().map(|r| format!("{r}\n")).collect::<String>();
-        let selected = run(&["select", &list], &schema, &data);
+        let selected = on_records(&["select", &list], &schema, &data);
         prop_assert_eq!(selected.text(), text(data.iter().map(|r| of(r, &chosen)).collect()));
         let rest: Vec<&str> = NAMES.into_iter().filter(|name| !chosen.contains(name)).collect();
-        let dropped = run(&["drop", &list], &schema, &data);
+        let dropped = on_records(&["drop", &list], &schema, &data);
         prop_assert_eq!(dropped.text(), text(data.iter().map(|r| of(r, &rest)).collect()));
         // All names change at once, so two fields can swap names.
         let (pairs, new): (&str, [&str; 4]) = if swap { ("a=d,d=a", ["d", "b c", "a", "e.f"]) } else { ("`b c`=z", ["a", "z", "d", "e.f"]) };
-        let renamed = run(&["rename", pairs], &schema, &data);
+        let renamed = on_records(&["rename", pairs], &schema, &data);
         let want = data.iter().map(|r| Value::Object(NAMES.iter().zip(new).map(|(old, new)| (new.to_owned(), r[*old].clone())).collect::<Map<_, _>>()));
         prop_assert_eq!(renamed.text(), text(want.collect()));
     }

@@ -5,23 +5,10 @@ mod shape;
 mod statistics;
 mod stream;
 
-use crate::tatter::{Outcome, tatter};
+use crate::tatter::on_records;
 use proptest::prelude::*;
 use proptest::strategy::BoxedStrategy;
 use serde_json::{Value, json};
-
-/// Runs verbs, one argument each, over records under a schema.
-fn run(verbs: &[&str], schema: &str, records: &[Value]) -> Outcome {
-    let input: Vec<u8> = records.iter().flat_map(|r| format!("{r}\n").into_bytes()).collect();
-    let options = ["--from", "jsonl", "--schema", schema];
-    tatter(&[verbs, &options].concat(), &input)
-}
-
-/// The records printed by a run that must succeed.
-fn records(outcome: &Outcome) -> Vec<Value> {
-    assert_eq!(outcome.status, 0, "{}", outcome.stderr);
-    outcome.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
 
 fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()

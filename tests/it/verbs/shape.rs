@@ -60,7 +60,7 @@ proptest! {
         }).collect();
         let shape = format!("x=[{}]", sizes.join(", "));
         let side = if left { "left" } else { "right" };
-        let outcome = run(&["to-dense", "--shape", &shape, "--default", "x=77", "--side", side], &schema, data);
+        let outcome = on_records(&["to-dense", "--shape", &shape, "--default", "x=77", "--side", side], &schema, data);
         let want = map_x(data, |x| {
             let found = column.bounds(x);
             let sizes: Vec<usize> = (0..rank).map(|axis| match open[axis] {
@@ -70,7 +70,7 @@ proptest! {
             }).collect();
             padded(x, &sizes, &json!(77), left)
         });
-        prop_assert_eq!(records(&outcome), want, "{}", shape);
+        prop_assert_eq!(outcome.records(), want, "{}", shape);
     }
 
     #[test]
@@ -80,7 +80,7 @@ proptest! {
             let x = stacked(batch)["x"].clone();
             json!({ "x": padded(&x, &batched.bounds(&x), &json!(0), false) })
         }).collect();
-        prop_assert_eq!(records(&run(&["padded-batch", &n.to_string()], &schema, data)), want);
+        prop_assert_eq!(on_records(&["padded-batch", &n.to_string()], &schema, data).records(), want);
     }
 
     #[test]
@@ -97,7 +97,7 @@ proptest! {
             // Already dense.
             verbs = vec!["to-dense", "--lengths"];
         }
-        prop_assert_eq!(&records(&run(&verbs, &schema, data)), data);
+        prop_assert_eq!(&on_records(&verbs, &schema, data).records(), data);
     }
 
     #[test]
@@ -135,7 +135,7 @@ proptest! {
             }
             Value::Object(record)
         }).collect();
-        prop_assert_eq!(records(&run(&verbs, &column.schema(), data)), want, "{:?}", verbs);
+        prop_assert_eq!(on_records(&verbs, &column.schema(), data).records(), want, "{:?}", verbs);
     }
 
     #[test]
@@ -156,7 +156,7 @@ proptest! {
         let axis_text = if rank == 1 { "1".to_owned() } else { axis.to_string() };
         let side = if left { "left" } else { "right" };
         let verbs = ["from-dense", "-f", "x", "--padding", "0", "--ragged-rank", &axis_text, "--side", side];
-        prop_assert_eq!(records(&run(&verbs, &column.schema(), data)), map_x(data, |x| strip(x, axis, left)));
+        prop_assert_eq!(on_records(&verbs, &column.schema(), data).records(), map_x(data, |x| strip(x, axis, left)));
     }
 
     #[test]
@@ -171,23 +171,23 @@ proptest! {
         let schema = column.schema().replace("int64", "{a: int64, b: int64[?]}");
         let data = map_x(&column.records, structures);
         let inner = (rank - 1).to_string();
-        prop_assert_eq!(records(&run(&["merge-dims", "x", "0", &inner], &schema, &data)), map_x(&data, |x| merged(x, 0, rank - 1)));
+        prop_assert_eq!(on_records(&["merge-dims", "x", "0", &inner], &schema, &data).records(), map_x(&data, |x| merged(x, 0, rank - 1)));
         let with_rows: Vec<Value> = data.iter().map(|r| json!({ "x": r["x"], "g": row_lengths(&r["x"], rank)[0] })).collect();
         let schema = format!("{schema}; g: int64[?]");
         let verbs = words("merge-dims x 0 1 then partition x --row-lengths g");
-        prop_assert_eq!(&records(&run(&verbs, &schema, &with_rows)), &data);
+        prop_assert_eq!(&on_records(&verbs, &schema, &with_rows).records(), &data);
     }
 
     #[test]
     fn sparse_tensors_hold_every_value(column in fields(1..5)) {
         let (schema, rank, data) = (column.schema(), column.rank(), &column.records);
-        let out = records(&run(&["to-sparse"], &schema, data));
+        let out = on_records(&["to-sparse"], &schema, data).records();
         prop_assert_eq!(&out, &map_x(data, |x| sparse(x, &column.bounds(x))));
         if rank <= 2 {
-            prop_assert_eq!(records(&run(&words("to-sparse then from-sparse"), &schema, data)), data.clone());
+            prop_assert_eq!(on_records(&words("to-sparse then from-sparse"), &schema, data).records(), data.clone());
         }
         let dense = map_x(data, |x| padded(x, &column.bounds(x), &json!(0), false));
-        prop_assert_eq!(records(&run(&words("to-sparse then to-dense"), &schema, data)), dense);
+        prop_assert_eq!(on_records(&words("to-sparse then to-dense"), &schema, data).records(), dense);
     }
 
     #[test]
@@ -196,8 +196,8 @@ proptest! {
         let (outer, inner) = ((a % rank).min(b % rank), (a % rank).max(b % rank));
         // Also counted from the last axis.
         let from_end = (inner as i64 - rank as i64).to_string();
-        let outcome = run(&["merge-dims", "x", &outer.to_string(), &from_end], &schema, data);
-        prop_assert_eq!(records(&outcome), map_x(data, |x| merged(x, outer, inner)));
+        let outcome = on_records(&["merge-dims", "x", &outer.to_string(), &from_end], &schema, data);
+        prop_assert_eq!(outcome.records(), map_x(data, |x| merged(x, outer, inner)));
     }
 
     #[test]
@@ -213,7 +213,7 @@ proptest! {
         if encoding == "value_rowids" { verbs.extend(["--nrows", "n"]); }
         if keep { verbs.push("--keep"); }
         let kept = verbs.clone();
-        let back = records(&run(&kept, &schema, &with_rows));
+        let back = on_records(&kept, &schema, &with_rows).records();
         let xs: Vec<Value> = map_x(&back, Clone::clone);
         prop_assert_eq!(&xs, data);
         prop_assert!(back.iter().all(|r| r.get("g").is_some() == keep));
@@ -226,14 +226,14 @@ proptest! {
         let fits = data.iter().all(|r| list(&r["x"]).len().is_multiple_of(size));
         let verbs = ["partition", "x", "--uniform", &size.to_string()].map(str::to_owned);
         let verbs: Vec<&str> = verbs.iter().map(String::as_str).collect();
-        let outcome = run(&verbs, &column.schema(), data);
+        let outcome = on_records(&verbs, &column.schema(), data);
         match axes[0] {
             Axis::Known(n) if n % size != 0 => prop_assert_eq!(outcome.status, 2, "{}", outcome.stderr),
             _ if !fits => prop_assert_eq!(outcome.status, 1, "{}", outcome.stderr),
             _ => {
-                prop_assert_eq!(records(&outcome), map_x(data, cut));
+                prop_assert_eq!(outcome.records(), map_x(data, cut));
                 let back = [&verbs[..], &["then", "merge-dims", "x", "0", "1"]].concat();
-                prop_assert_eq!(&records(&run(&back, &column.schema(), data)), data);
+                prop_assert_eq!(&on_records(&back, &column.schema(), data).records(), data);
             }
         }
     }
@@ -241,7 +241,7 @@ proptest! {
     #[test]
     fn compose_takes_decompose_back(column in fields(2..6), encoding in prop::sample::select(&ENCODINGS)) {
         let (schema, rank, data) = (column.schema(), column.rank(), &column.records);
-        let parts = records(&run(&["decompose", "x", "--encoding", encoding], &schema, data));
+        let parts = on_records(&["decompose", "x", "--encoding", encoding], &schema, data).records();
         for (record, parts) in data.iter().zip(&parts) {
             prop_assert_eq!(&parts["x/values"], &merged(&record["x"], 0, rank - 1));
             for (level, lengths) in row_lengths(&record["x"], rank).iter().enumerate() {
@@ -249,7 +249,7 @@ proptest! {
             }
         }
         let verbs = ["decompose", "x", "--encoding", encoding, "then", "compose", "x", "--encoding", encoding];
-        prop_assert_eq!(&records(&run(&verbs, &schema, data)), data);
+        prop_assert_eq!(&on_records(&verbs, &schema, data).records(), data);
     }
 
     #[test]
@@ -265,13 +265,13 @@ proptest! {
             json!({ "ids": ids, "x": x })
         }).collect();
         let verbs = words("promote docs.id --as ids then promote docs.x then select ids,x");
-        prop_assert_eq!(records(&run(&verbs, schema, &data)), want.clone());
+        prop_assert_eq!(on_records(&verbs, schema, &data).records(), want.clone());
         // After a batch, the record axis is also an axis of the structures.
         let batched: Vec<Value> = data.chunks(2).zip(want.chunks(2)).map(|(_, rows)| {
             let join = |name: &str| rows.iter().flat_map(|r| list(&r[name]).clone()).collect::<Vec<_>>();
             json!({ "ids": join("ids"), "x": join("x") })
         }).collect();
         let verbs = words("batch 2 then promote docs.id --as ids then promote docs.x then select ids,x");
-        prop_assert_eq!(records(&run(&verbs, schema, &data)), batched);
+        prop_assert_eq!(on_records(&verbs, schema, &data).records(), batched);
     }
 }

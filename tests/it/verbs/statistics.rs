@@ -14,7 +14,7 @@ proptest! {
         let mut verbs = words("stats --as json --chunk-rows 2 --threads 3");
         let is_padded = column.axes.iter().any(|axis| !matches!(axis, Axis::Known(_)));
         if is_padded { verbs.extend(["--padding", &n_text]); }
-        let outcome = run(&verbs, &schema, &data);
+        let outcome = on_records(&verbs, &schema, &data);
         prop_assert_eq!(outcome.status, 0, "{}", outcome.stderr);
         let report: Value = serde_json::from_str(&outcome.text()).unwrap();
         let (x, rank) = (&report["fields"][0], column.rank());

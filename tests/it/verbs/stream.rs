@@ -83,7 +83,7 @@ proptest! {
         let mut verbs = vec!["batch", &n_text];
         if drop { verbs.push("--drop-remainder"); }
         let want: Vec<Value> = data.chunks(n).filter(|c| !drop || c.len() == n).map(stacked).collect();
-        prop_assert_eq!(records(&run(&verbs, &schema, data)), want);
+        prop_assert_eq!(on_records(&verbs, &schema, data).records(), want);
     }
 
     #[test]
@@ -99,14 +99,14 @@ proptest! {
             }
         }
         let want: Vec<Value> = batches.iter().map(|b| stacked(b)).collect();
-        prop_assert_eq!(records(&run(&["batch", &n_text, "--max-values", &limit, "--chunk-rows", "2"], &schema, data)), want);
+        prop_assert_eq!(on_records(&["batch", &n_text, "--max-values", &limit, "--chunk-rows", "2"], &schema, data).records(), want);
     }
 
     #[test]
     fn unbatch_gives_the_items(column in fields(1..5)) {
         let (schema, data) = (column.schema(), &column.records);
         let want: Vec<Value> = data.iter().flat_map(|r| list(&r["x"]).iter().map(|x| json!({ "x": x }))).collect();
-        prop_assert_eq!(records(&run(&["unbatch"], &schema, data)), want);
+        prop_assert_eq!(on_records(&["unbatch"], &schema, data).records(), want);
     }
 
     #[test]
@@ -135,10 +135,10 @@ proptest! {
         }
         let mut verbs = vec!["explode", "x"];
         if keep { verbs.push("--keep-empty"); }
-        prop_assert_eq!(records(&run(&verbs, &schema, &data)), want);
+        prop_assert_eq!(on_records(&verbs, &schema, &data).records(), want);
         let kept: Vec<Value> = data.iter().filter(|r| !list(&r["x"]).is_empty()).cloned().collect();
         let verbs = words("explode x then implode --by key --chunk-rows 2");
-        prop_assert_eq!(records(&run(&verbs, &schema, &data)), kept);
+        prop_assert_eq!(on_records(&verbs, &schema, &data).records(), kept);
     }
 
     #[test]
@@ -159,7 +159,7 @@ proptest! {
         let mut verbs = words("bucket --by len(x) --boundaries 1,3 --batch-sizes 1,2,2 --chunk-rows 2");
         if pad { verbs.push("--pad"); }
         if drop { verbs.push("--drop-remainder"); }
-        prop_assert_eq!(records(&run(&verbs, &schema, data)), want);
+        prop_assert_eq!(on_records(&verbs, &schema, data).records(), want);
     }
 
     #[test]
@@ -174,7 +174,7 @@ proptest! {
         if separator { verbs.extend(["--separator", "7"]); }
         if strategy != "concat" { verbs.extend(["--overflow", overflow, "--window", &window_text]); }
         let want = packed(&data, length, window, strategy, separator, overflow == "drop" && strategy != "concat");
-        let out = records(&run(&verbs, "id: int64; t: int64[?]", &data));
+        let out = on_records(&verbs, "id: int64; t: int64[?]", &data).records();
         prop_assert_eq!(&out, &want);
         // Concatenated segments equal the sequences, each with its own id.
         let mut found: Vec<(Value, Vec<Value>)> = Vec::new();
@@ -200,7 +200,7 @@ proptest! {
         let data: Vec<Value> = (0..n).map(|i| json!({ "i": i, "x": vec![i; i % 3] })).collect();
         let (seed, buffer) = (seed.to_string(), buffer.to_string());
         for verbs in [vec!["shuffle"], vec!["shuffle", "--buffer", &buffer], vec!["sample", &buffer], vec!["sample", "0.5"]] {
-            let with = |options: &[&str]| records(&run(&[&verbs[..], &["--seed", &seed], options].concat(), "i: int64; x: int64[?]", &data));
+            let with = |options: &[&str]| on_records(&[&verbs[..], &["--seed", &seed], options].concat(), "i: int64; x: int64[?]", &data).records();
             let out = with(&["--threads", "1"]);
             prop_assert_eq!(&out, &with(&["--threads", "4", "--chunk-rows", "3"]));
             let mut count: HashMap<String, i32> = HashMap::new();
@@ -228,14 +228,14 @@ proptest! {
         });
         let mut verbs = words("sort --by key --chunk-rows 3");
         if descending { verbs.push("--descending"); }
-        prop_assert_eq!(records(&run(&verbs, schema, &data)), want);
+        prop_assert_eq!(on_records(&verbs, schema, &data).records(), want);
         let number = n.to_string();
-        let chosen = |verb: &str| records(&run(&[verb, &number, "--chunk-rows", "2"], schema, &data));
+        let chosen = |verb: &str| on_records(&[verb, &number, "--chunk-rows", "2"], schema, &data).records();
         let most = n.min(data.len());
         prop_assert_eq!(chosen("head"), data[..most].to_vec());
         prop_assert_eq!(chosen("skip"), data[most..].to_vec());
         prop_assert_eq!(chosen("tail"), data[data.len() - most..].to_vec());
         let every: Vec<Value> = data.iter().skip(1).step_by(3).cloned().collect();
-        prop_assert_eq!(records(&run(&words("shard 1/3 --chunk-rows 2"), schema, &data)), every);
+        prop_assert_eq!(on_records(&words("shard 1/3 --chunk-rows 2"), schema, &data).records(), every);
     }
 }

@@ -3,7 +3,7 @@
 //! Semantics: `tf.SparseTensor`, `tf.sparse.from_dense`, `tf.sparse.eye`.
 
 use super::shared::{dense, dim_of, is_vector, said};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::expr::call::{Call, Function, Integer};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::cast::{bools, cast, dtype_of, native};
@@ -92,7 +92,7 @@ fn construct(call: &mut Call) -> ExprResult<OperandKind> {
         if entries != *list.partition() {
             let row = entries.first_difference(list.partition()).unwrap_or(0);
             let (n, m) = (entries.row_length(row), list.partition().row_length(row));
-            return Err(Error::data(format!("expected one index for each value, found {n} for {m}")).at_row(row));
+            return Err(Error::data(mismatch("one index for each value", format_args!("{n} for {m}"))).at_row(row));
         }
         let (_, below) = tensor.levels(indices.rank())?;
         let flat = native::<arrow_array::types::Int64Type>(below.as_leaf()?)?.to_vec();

@@ -3,7 +3,7 @@
 //! Semantics: `tf.sparse.to_dense`, `tf.sparse.to_indicator`, `tf.compat.v1.sparse_to_dense`.
 
 use super::shared::{check_order, dense, is_vector, one_per_axis, plain, rows_of, said, sparse};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::expr::call::{Arg, Call, Function, Integer, index_node, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Args;
@@ -226,7 +226,7 @@ fn sparse_to_dense(call: &mut Call) -> ExprResult<OperandKind> {
             Tensor::List(list) => {
                 if let Some(row) = entries.first_difference(list.partition()) {
                     let (n, m) = (list.partition().row_length(row), entries.row_length(row));
-                    return Err(Error::data(format!("expected one value for each index, found {n} for {m}")).at_row(row));
+                    return Err(Error::data(mismatch("one value for each index", format_args!("{n} for {m}"))).at_row(row));
                 }
                 list.values().as_leaf()?.clone()
             }

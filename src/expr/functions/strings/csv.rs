@@ -7,7 +7,7 @@
 //! Semantics: `tf.io.decode_csv`.
 
 use super::shared::{is_text, text};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::expr::call::{Call, Function, as_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::NodeKind;
@@ -233,7 +233,7 @@ fn decode_csv(call: &mut Call) -> ExprResult<OperandKind> {
         for (row, line) in texts.iter().enumerate() {
             let found = lines.fields(line, &mut fields).map_err(|e| at_record((row, e)))?;
             if found != columns.len() {
-                let error = Error::data(format!("expected {}, found {found}", counted(columns.len() as u64, "field")));
+                let error = Error::data(mismatch(counted(columns.len() as u64, "field"), found));
                 return Err(at_record((row, error)));
             }
         }

@@ -3,7 +3,7 @@
 //! Semantics: `tf.io.parse_tensor`, `tf.io.serialize_tensor`; `tensorflow/core/framework/tensor.proto`, `types.proto`, `tensor_shape.proto`.
 
 use super::shared::{is_text, rows, text};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, mismatch};
 use crate::expr::call::{Call, Function};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::level::{bounding_known, merged};
@@ -78,7 +78,8 @@ fn parse_tensor(call: &mut Call) -> ExprResult<OperandKind> {
         for (i, value) in texts.iter().enumerate() {
             let tensor = Serialized::parse(value, field, width).map_err(|e| (i, e))?;
             if tensor.number != number {
-                let found = format!("expected a serialized tensor of {dtype} (dtype {number}), found dtype {}", tensor.number);
+                let found =
+                    mismatch(format_args!("a serialized tensor of {dtype} (dtype {number})"), format_args!("dtype {}", tensor.number));
                 return Err((i, Error::data(found)));
             }
             let nvalues = tensor.nvalues().map_err(|e| (i, e))?;

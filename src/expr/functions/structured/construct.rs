@@ -2,7 +2,7 @@
 //!
 //! Semantics: `tf.experimental.StructuredTensor.from_fields`, `from_shape`.
 
-use crate::error::Result;
+use crate::error::{Result, mismatch};
 use crate::expr::call::{Arg, Call, Function, Integer, as_node, field_of_value, key_name, key_text, static_ints};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::level::{dense_partitions, from_lengths, wrap};
@@ -178,7 +178,7 @@ fn empty_structures(call: &mut Call, shape: Option<&[Option<i64>]>, nrows: Optio
 /// Structures without fields, given a size or row lengths for each axis.
 fn from_shape(call: &mut Call) -> ExprResult<OperandKind> {
     let item = call.operand(0)?.clone();
-    let wrong = |e: &Operand| ExprError::at(e.span.clone(), format!("expected a size or a list of row lengths, found {}", e.describe()));
+    let wrong = |e: &Operand| ExprError::at(e.span.clone(), mismatch("a size or a list of row lengths", e.describe()));
     let lengths = item.elements().ok_or_else(|| wrong(&item))?;
     let (mut dims, mut partitions, mut rows) = (Vec::with_capacity(lengths.len()), Vec::with_capacity(lengths.len()), 1usize);
     for axis in &lengths {

@@ -2,6 +2,7 @@
 //!
 //! Semantics: `tf.experimental.StructuredTensor`.
 
+use crate::error::mismatch;
 use crate::expr::call::{Arg, Call, Function, as_node, check_name, field_of_value, strict, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::Node;
@@ -117,7 +118,7 @@ fn with_updates(call: &mut Call) -> ExprResult<OperandKind> {
     for (key, _) in entries {
         let path = names_of(key)
             .filter(|p| !p.is_empty())
-            .ok_or_else(|| ExprError::at(key.span.clone(), format!("expected a name or a tuple of names, found {}", key.describe())))?;
+            .ok_or_else(|| ExprError::at(key.span.clone(), mismatch("a name or a tuple of names", key.describe())))?;
         if let Some(other) = paths.iter().find(|p| p.starts_with(&path) || path.starts_with(p)) {
             return Err(ExprError::at(key.span.clone(), format!("{} and {} cannot be updated together", other.join("."), path.join("."))));
         }

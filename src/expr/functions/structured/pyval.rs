@@ -2,6 +2,7 @@
 //!
 //! Semantics: `tf.experimental.StructuredTensor.from_pyval`.
 
+use crate::error::mismatch;
 use crate::expr::call::{Call, Function, dtype_named, key_name, same_keys};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::kernels::level::from_lengths;
@@ -126,8 +127,7 @@ fn dict_value(item: &Operand, entries: &[(Operand, Operand)], spec: Option<&Oper
 
 /// Converts a value without dicts.
 fn list_value(item: &Operand, spec: Option<&Operand>) -> ExprResult<(Type, Tensor)> {
-    let literal =
-        item.literal().ok_or_else(|| ExprError::at(item.span.clone(), format!("expected a nested value, found {}", item.describe())))?;
+    let literal = item.literal().ok_or_else(|| ExprError::at(item.span.clone(), mismatch("a nested value", item.describe())))?;
     let dtype = match spec.map(|s| &s.kind) {
         None => None,
         Some(OperandKind::Spec(spec)) => Some(spec.dtype.clone()),

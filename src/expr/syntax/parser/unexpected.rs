@@ -1,6 +1,7 @@
 //! The error for a token that does not belong where it is, with advice for what other languages write there.
 
 use super::{Parser, comparison, parsed_expression, parsed_statements};
+use crate::error::mismatch;
 use crate::expr::error::{CAST, ExprError, SEARCH_LIST, SEARCH_TEXT};
 use crate::expr::span::Span;
 use crate::expr::template::Arguments;
@@ -39,10 +40,15 @@ impl Parser<'_> {
             let open = ["(", "[", "{"][")]}".find(close).unwrap_or(0)];
             return ExprError::at(self.span(), format!("`{close}` has no matching `{open}`"));
         }
-        let error = ExprError::at(self.span(), format!("expected {expected}, found {found}"));
+        let error = ExprError::at(self.span(), mismatch(expected, found));
         if let Some((lead, meant)) = self.rewritten(expected) {
             return error.meant(lead, meant);
         }
+        self.advised(error)
+    }
+
+    /// The error with advice for the current token.
+    fn advised(&self, error: ExprError) -> ExprError {
         match self.peek() {
             TokenKind::Name(word) if word == "if" => {
                 error.help("expressions have no `if`; to choose for each value: where(condition, x, y)")
