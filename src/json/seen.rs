@@ -335,15 +335,9 @@ impl SeenNode {
         Ok(())
     }
 
-    fn clear(&mut self) {
-        self.first = [FirstSeen::NEVER; NKINDS];
-        self.sparse_rank = None;
-        self.element.iter_mut().for_each(|element| element.clear());
-        self.members.iter_mut().for_each(|members| members.clear());
-    }
-
     /// Merges observations of other values at the same position.
     fn merge(&mut self, other: SeenNode, renumber: &[u32]) {
+        let is_full = self[Kind::TooManyFields].is_set();
         for (mine, theirs) in self.first.iter_mut().zip(&other.first) {
             mine.merge(*theirs, renumber);
         }
@@ -359,7 +353,8 @@ impl SeenNode {
         if let Some(theirs) = other.members {
             let members = self.members.get_or_insert_default();
             members.merge(*theirs, renumber);
-            if let Some(first) = members.first_beyond_limit() {
+            // Among thousands of keys, it is sought only once.
+            if !is_full && let Some(first) = members.first_beyond_limit() {
                 self[Kind::TooManyFields] = self[Kind::TooManyFields].min(first);
             }
         }
@@ -430,15 +425,6 @@ impl SeenMembers {
     /// The field with that key.
     pub fn find(&self, name: &str) -> Option<&SeenNode> {
         self.keys.find(name).and_then(|id| self.list.get(id)).map(|member| &member.node)
-    }
-
-    /// Forgets the objects, but not their keys.
-    pub fn clear(&mut self) {
-        self.objects = 0;
-        for member in self.list.iter_mut().filter(|member| member.count > 0) {
-            member.count = 0;
-            member.node.clear();
-        }
     }
 
     /// Where the first key beyond the maximum number was seen.
