@@ -145,8 +145,10 @@ pub enum Kind {
     Base64,
     /// An object with another form than `{"b64": ...}`.
     NotBase64,
-    /// An object with another form than that of a sparse tensor, or a sparse tensor of another rank.
+    /// An object with another form than that of a sparse tensor.
     NotSparse,
+    /// A sparse tensor of another rank than the first.
+    OtherRank,
     /// An object that raised the number of keys above the limit.
     TooManyFields,
 }
@@ -328,8 +330,9 @@ impl SeenNode {
         }
         if !self[Kind::NotSparse].is_set() {
             match if nkeys == 3 { sparse_rank(&mut ahead) } else { None } {
-                Some(rank) if self.sparse_rank.is_none_or(|r| r == rank) => self.sparse_rank = Some(rank),
-                _ => self[Kind::NotSparse].set(here),
+                Some(rank) if *self.sparse_rank.get_or_insert(rank) != rank => self[Kind::OtherRank].set(here),
+                Some(_) => {}
+                None => self[Kind::NotSparse].set(here),
             }
         }
         Ok(())
@@ -342,8 +345,8 @@ impl SeenNode {
             mine.merge(*theirs, renumber);
         }
         match (self.sparse_rank, other.sparse_rank) {
-            // Different ranks conflict, as if the later one had been observed second.
-            (Some(a), Some(b)) if a != b => self[Kind::NotSparse].merge(other[Kind::Object], renumber),
+            // As if the later one had been observed second.
+            (Some(a), Some(b)) if a != b => self[Kind::OtherRank].merge(other[Kind::Object], renumber),
             (None, rank) => self.sparse_rank = rank,
             _ => {}
         }

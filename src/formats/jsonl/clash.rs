@@ -11,7 +11,7 @@ pub fn clash(earlier: &SeenMembers, later: &SeenMembers) -> Clash {
 
 fn of_members(earlier: Option<&SeenMembers>, later: &SeenMembers) -> Clash {
     let members = later.list.iter().filter(|theirs| theirs.count > 0);
-    worst(members.map(|theirs| of_values(earlier.and_then(|earlier| earlier.find(&theirs.name)), &theirs.node)))
+    worst(members.map(|theirs| of_values(earlier.and_then(|earlier| earlier.find(&theirs.name)), &theirs.node, false)))
 }
 
 /// The worst, which ends the search if nothing is worse.
@@ -26,7 +26,7 @@ fn worst(clashes: impl Iterator<Item = Clash>) -> Clash {
     worst
 }
 
-fn of_values(earlier: Option<&SeenNode>, later: &SeenNode) -> Clash {
+fn of_values(earlier: Option<&SeenNode>, later: &SeenNode, inside_list: bool) -> Clash {
     let before = |kind: Kind| earlier.map_or(FirstSeen::NEVER, |earlier| earlier[kind]);
     let first = |kind: Kind| before(kind).min(later[kind]);
     let is_set = |kind| first(kind).is_set();
@@ -45,8 +45,13 @@ fn of_values(earlier: Option<&SeenNode>, later: &SeenNode) -> Clash {
         // float64 may hold integers that have no integer type.
         clash = resolved(found.float.is_set(), kinds(before).float.is_set());
     }
+    let ranks = [earlier.and_then(|earlier| earlier.sparse_rank), later.sparse_rank];
+    if !inside_list && (is_set(Kind::OtherRank) || matches!(ranks, [Some(a), Some(b)] if a != b)) {
+        // Beside objects of another form, they are structures.
+        clash = clash.max(resolved(is_set(Kind::NotSparse), before(Kind::NotSparse).is_set()));
+    }
     let elements = later.element.as_deref().filter(|_| later[Kind::List].is_set());
-    let elements = elements.map(|element| of_values(earlier.and_then(|earlier| earlier.element.as_deref()), element));
+    let elements = elements.map(|element| of_values(earlier.and_then(|earlier| earlier.element.as_deref()), element, true));
     let members = later.members.as_deref().filter(|_| later[Kind::Object].is_set());
     let members = members.map(|members| of_members(earlier.and_then(|earlier| earlier.members.as_deref()), members));
     worst([clash].into_iter().chain(elements).chain(members))
