@@ -3,17 +3,15 @@
 use super::block::{Block, Framing};
 use super::clash::clash;
 use super::records::{BlockRecords, Place};
-use crate::error::{Result, nearest};
+use crate::error::Result;
 use crate::formats::first_wins::{self, Clash, Kept, Observations, Records};
 use crate::formats::format::{Observed, Request};
 use crate::json::cursor::Cursor;
 use crate::json::error::{Parse, ParseError};
 use crate::json::seen::{FirstSeen, Interest, SeenMembers};
 use crate::json::settle;
-use crate::path::quoted;
 use crate::schema::{Field, Schema, Type};
 use std::any::Any;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Observations of some records.
@@ -188,24 +186,6 @@ pub fn unreadable_of(records: &BlockRecords, start: usize, index: usize, request
     }
 }
 
-/// Notes a declared field that no record has if there is another with a similar name, unless it becomes an error.
-fn note_misspelt(record: &SeenMembers, request: &Request) -> Result<()> {
-    let declared = &request.declared.fields;
-    let seen: HashSet<&str> = record.list.iter().map(|member| member.name.as_str()).collect();
-    let names: HashSet<&str> = declared.iter().flat_map(|field| [field.name.as_str(), field.source_name()]).collect();
-    let is_seen = |field: &&Field| seen.contains(field.name.as_str()) || seen.contains(field.source_name());
-    for field in declared.iter().filter(|field| !is_seen(field)) {
-        let others = record.list.iter().map(|member| member.name.as_str()).filter(|name| !names.contains(name));
-        let Some(near) = nearest(field.source_name(), others) else { continue };
-        let text = format!("--schema names {}, but the records have {}", quoted(field.source_name()), quoted(near));
-        let is_required = !field.ty.optional && field.default.is_none() && request.wanted.includes(&field.name);
-        // Verbs other than `schema` read the records, and the first without a required field is an error.
-        let list = if is_required { &request.options.hints } else { &request.options.notices };
-        list.add(text, false)?;
-    }
-    Ok(())
-}
-
 impl Observed for Observation {
     fn merge(&mut self, other: Box<dyn Observed>) {
         let Ok(other) = other.into_any().downcast::<Observation>() else { return };
@@ -219,7 +199,7 @@ impl Observed for Observation {
     }
 
     fn schema(&self, request: &Request) -> Result<Schema> {
-        note_misspelt(&self.record, request)?;
+        request.note_misspelt(self.record.list.iter().map(|member| member.name.as_str()), |_| Vec::new())?;
         settle::schema(&self.record, &self.inputs, self.too_many_fields, &request.declared.fields, &request.options)
     }
 

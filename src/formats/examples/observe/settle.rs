@@ -35,6 +35,14 @@ impl Observation {
         let scalars = &request.options.scalar;
         check(scalars, &seen)?;
         let named: Named = seen.iter().copied().collect();
+        let lists = self.lists.keys().filter_map(|key| std::str::from_utf8(key).ok());
+        let parts = |field: &Field| {
+            let of_structure = format!("{}.", field.name);
+            let inside = named.range(of_structure.as_str()..).take_while(|(name, _)| name.starts_with(&of_structure));
+            let inside = inside.map(|(name, _)| (*name).to_owned());
+            declared_features(std::slice::from_ref(field)).into_iter().chain(inside).collect()
+        };
+        request.note_misspelt(named.keys().copied().chain(lists), parts)?;
         // A declared field takes the position of its first feature, or else the last position.
         let declared: Vec<(&Field, HashSet<String>)> = request
             .declared
