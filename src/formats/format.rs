@@ -6,12 +6,14 @@
 
 use crate::chunk::{Chunk, Decoded, RowGroup};
 use crate::demand::{RecordNumbers, Wanted};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, nearest};
 use crate::io::Input;
 use crate::options::{OnError, Options};
+use crate::path::quoted;
 use crate::schema::{Field, Schema, Type};
 use crate::tensor::Tensor;
 use std::any::Any;
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -201,6 +203,31 @@ impl Request {
         let fields: Vec<Field> = self.declared.fields.iter().filter(is_checked).cloned().collect();
         let wanted = Wanted::matching(fields.iter().map(|field| field.name.clone()));
         if self.leaves_out() && !fields.is_empty() { read(Schema::new(fields), Request { wanted, ..self.clone() }).ok() } else { None }
+    }
+
+    /// Notes a declared field that no record has if one with a similar name is in the records, unless it becomes an error. `found`:
+    /// the names in the records. `parts`: the names under which a format stores a field, besides its own.
+    ///
+    /// # Errors
+    /// Only internal errors.
+    pub fn note_misspelt<'a>(&self, found: impl Iterator<Item = &'a str> + Clone, parts: impl Fn(&Field) -> Vec<String>) -> Result<()> {
+        let declared = &self.declared.fields;
+        if declared.is_empty() {
+            return Ok(());
+        }
+        let names = |field: &Field| [vec![field.name.clone(), field.source_name().to_owned()], parts(field)].concat();
+        let seen: HashSet<&str> = found.clone().collect();
+        let known: HashSet<String> = declared.iter().flat_map(names).collect();
+        for field in declared.iter().filter(|field| !names(field).iter().any(|name| seen.contains(name.as_str()))) {
+            let others = found.clone().filter(|name| !known.contains(*name));
+            let Some(near) = nearest(field.source_name(), others) else { continue };
+            let text = format!("--schema names {}, but the records have {}", quoted(field.source_name()), quoted(near));
+            let is_required = !field.ty.optional && field.default.is_none() && self.wanted.includes(&field.name);
+            // Verbs other than `schema` read the records, and the first without a required field is an error.
+            let list = if is_required { &self.options.hints } else { &self.options.notices };
+            list.add(text, false)?;
+        }
+        Ok(())
     }
 }
 

@@ -4,7 +4,8 @@
 //! - `columnar`: shared by Parquet, Arrow and files of arrays; `arrays`: shared by npz, npy and safetensors; `matrix`:
 //!   shared by the formats of sparse rows; `records`, `examples`: serialized records and tf.Examples in them, shared
 //!   by TFRecord, TFDS and ArrayRecord; `riegeli`: the container of ArrayRecord; `json_members`: JSON inside other containers;
-//!   `appending`: writing chunk after chunk; `lines`: writing lines; `cut`: cutting an input until it ends.
+//!   `appending`: writing chunk after chunk; `lines`: writing lines; `cut`: cutting an input until it ends;
+//!   `first_wins`: which records are left out of the inference under `--on-error skip`.
 //! - Every other module is a format. A format imports no other format (`tests/it/layers.rs` checks it).
 
 mod appending;
@@ -16,6 +17,7 @@ mod csv;
 mod cut;
 mod dense_shape;
 mod examples;
+mod first_wins;
 pub mod format;
 mod json_members;
 mod jsonl;

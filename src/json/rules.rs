@@ -23,6 +23,11 @@ impl Rules {
         if self.declared { Cause::Invalid } else { Cause::Wider }
     }
 
+    /// The cause of a mismatch that only `json` would resolve.
+    pub fn contradiction(&self) -> Cause {
+        if self.declared || self.first_wins { Cause::Invalid } else { Cause::Clash }
+    }
+
     /// The error for a value that a wider inferred type would hold.
     #[cold]
     pub fn wider(&self, cursor: &Cursor, expected: &str, fix: Fix) -> Box<ParseError> {
@@ -32,11 +37,10 @@ impl Rules {
     /// The error for a value that only `json` can hold together with earlier values, or that contradicts `--schema`.
     #[cold]
     pub fn clash(&self, cursor: &Cursor, expected: &str) -> Box<ParseError> {
-        let cause = if self.declared || self.first_wins { Cause::Invalid } else { Cause::Clash };
         let seen = if self.declared { Some(type_of(&mut cursor.clone())) } else { None };
         let is_known = |ty: &Type| ty.dtype().is_none_or(|dtype| *dtype != DType::Null);
         let fix = seen.filter(is_known).map_or(Fix::Json, Fix::Instead);
-        ParseError::new(cursor.pos(), cause, mismatch(expected, cursor.found()), fix)
+        ParseError::new(cursor.pos(), self.contradiction(), mismatch(expected, cursor.found()), fix)
     }
 
     /// Consumes a null if there is one and it is allowed.

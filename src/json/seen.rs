@@ -145,8 +145,10 @@ pub enum Kind {
     Base64,
     /// An object with another form than `{"b64": ...}`.
     NotBase64,
-    /// An object with another form than that of a sparse tensor, or a sparse tensor of another rank.
+    /// An object with another form than that of a sparse tensor.
     NotSparse,
+    /// A sparse tensor of another rank than the first.
+    OtherRank,
     /// An object that raised the number of keys above the limit.
     TooManyFields,
 }
@@ -328,28 +330,23 @@ impl SeenNode {
         }
         if !self[Kind::NotSparse].is_set() {
             match if nkeys == 3 { sparse_rank(&mut ahead) } else { None } {
-                Some(rank) if self.sparse_rank.is_none_or(|r| r == rank) => self.sparse_rank = Some(rank),
-                _ => self[Kind::NotSparse].set(here),
+                Some(rank) if *self.sparse_rank.get_or_insert(rank) != rank => self[Kind::OtherRank].set(here),
+                Some(_) => {}
+                None => self[Kind::NotSparse].set(here),
             }
         }
         Ok(())
     }
 
-    fn clear(&mut self) {
-        self.first = [FirstSeen::NEVER; NKINDS];
-        self.sparse_rank = None;
-        self.element.iter_mut().for_each(|element| element.clear());
-        self.members.iter_mut().for_each(|members| members.clear());
-    }
-
     /// Merges observations of other values at the same position.
     fn merge(&mut self, other: SeenNode, renumber: &[u32]) {
+        let is_full = self[Kind::TooManyFields].is_set();
         for (mine, theirs) in self.first.iter_mut().zip(&other.first) {
             mine.merge(*theirs, renumber);
         }
         match (self.sparse_rank, other.sparse_rank) {
-            // Different ranks conflict, as if the later one had been observed second.
-            (Some(a), Some(b)) if a != b => self[Kind::NotSparse].merge(other[Kind::Object], renumber),
+            // As if the later one had been observed second.
+            (Some(a), Some(b)) if a != b => self[Kind::OtherRank].merge(other[Kind::Object], renumber),
             (None, rank) => self.sparse_rank = rank,
             _ => {}
         }
@@ -359,7 +356,8 @@ impl SeenNode {
         if let Some(theirs) = other.members {
             let members = self.members.get_or_insert_default();
             members.merge(*theirs, renumber);
-            if let Some(first) = members.first_beyond_limit() {
+            // Among thousands of keys, it is sought only once.
+            if !is_full && let Some(first) = members.first_beyond_limit() {
                 self[Kind::TooManyFields] = self[Kind::TooManyFields].min(first);
             }
         }
@@ -430,15 +428,6 @@ impl SeenMembers {
     /// The field with that key.
     pub fn find(&self, name: &str) -> Option<&SeenNode> {
         self.keys.find(name).and_then(|id| self.list.get(id)).map(|member| &member.node)
-    }
-
-    /// Forgets the objects, but not their keys.
-    pub fn clear(&mut self) {
-        self.objects = 0;
-        for member in self.list.iter_mut().filter(|member| member.count > 0) {
-            member.count = 0;
-            member.node.clear();
-        }
     }
 
     /// Where the first key beyond the maximum number was seen.

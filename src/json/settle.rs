@@ -300,6 +300,11 @@ impl Settling<'_> {
             return Type::structure(Vec::new(), Vec::new());
         };
         if let (Some(rank), false, false) = (node.sparse_rank, node[Kind::NotSparse].is_set(), inside_list) {
+            if node[Kind::OtherRank].is_set() && self.rule == Rule::Json {
+                let kind = format!("sparse tensors of rank {rank}");
+                return self.clash(&[(&kind, node[Kind::Object]), ("of another rank", node[Kind::OtherRank])]);
+            }
+            self.lost |= node[Kind::OtherRank].is_set();
             let values = members.list.iter().find(|m| m.name == "values").and_then(|m| m.node.element.as_deref());
             let ty = values.map_or_else(|| Type::tensor(DType::Null, Vec::new()), |v| self.value(v, &Interest::All, true));
             let dtype = ty.dtype().cloned().unwrap_or(DType::Json);

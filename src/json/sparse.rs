@@ -7,6 +7,7 @@ use super::forms::{elements, open_list, read_integers, sparse_key};
 use super::leaf::Leaf;
 use super::rules::Rules;
 use crate::error::{Error, Message, Result, mismatch};
+use crate::printable::counted;
 use crate::schema::{DType, Dim, Size, Type};
 use crate::tensor::builder::{Nulls, Splits};
 use crate::tensor::{Sparse, Tensor};
@@ -151,7 +152,8 @@ impl SparseColumn {
         }
         let shape = &self.shapes[(self.nrows() * ndims).min(self.shapes.len())..];
         if shape.len() != ndims {
-            return Err(wrong(mismatch(format_args!("a dense_shape of {ndims} sizes"), shape.len())));
+            let message = mismatch(format_args!("a dense_shape of {}", counted(ndims as u64, "size")), shape.len());
+            return Err(ParseError::new(start, self.rules.contradiction(), message, Fix::None));
         }
         for (axis, (size, dim)) in shape.iter().zip(&self.dims).enumerate() {
             if *size < 0 {
@@ -187,8 +189,8 @@ impl SparseColumn {
             read_integers(cursor, &mut self.indices)?;
             let found = self.indices.len() - before;
             if found != ndims {
-                let message = mismatch(format_args!("an index of {ndims} numbers"), found);
-                return Err(ParseError::new(start, self.rules.misfit(), message, Fix::None));
+                let message = mismatch(format_args!("an index of {}", counted(ndims as u64, "number")), found);
+                return Err(ParseError::new(start, self.rules.contradiction(), message, Fix::None));
             }
             entries += 1;
             Ok(())

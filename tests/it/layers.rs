@@ -50,6 +50,7 @@ const SHARED: &[(&str, &[&str])] = &[
             "matrix",
             "cut",
             "dense_shape",
+            "first_wins",
             "lines",
             "json_members",
             "records",

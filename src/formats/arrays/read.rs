@@ -9,7 +9,7 @@ use super::stream::{ArrayStream, IntegerStream};
 use crate::chunk::{Decoded, Origin};
 use crate::demand::Wanted;
 use crate::error::{Error, Result, mismatch};
-use crate::formats::columnar::adapt::{Columns, DecodedRows, declared_over};
+use crate::formats::columnar::adapt::{Columns, DecodedRows, inferred};
 use crate::formats::columnar::source::Source;
 use crate::formats::format::{Inference, MAX_EMPTY_RECORDS, Reader, Request, Task, Tasks};
 use crate::io::Input;
@@ -154,7 +154,7 @@ impl Reader for ArraysReader {
         }
         let facts = Facts::of_file(metadata, columns(&found.fields));
         let found = Schema::with_facts(found.fields, facts);
-        Ok(Inference::Known(declared_over(&request.declared, found)))
+        inferred(request, found)
     }
 
     fn read(&mut self, schema: &Arc<Schema>, request: &Request) -> Result<Tasks<Decoded>> {

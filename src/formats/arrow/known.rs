@@ -3,7 +3,7 @@
 use super::learned::learn;
 use super::message::{Framed, Memory};
 use crate::error::{Error, Result};
-use crate::formats::columnar::adapt::declared_over;
+use crate::formats::columnar::adapt::inferred;
 use crate::formats::columnar::contain::contain;
 use crate::formats::columnar::names::{self, Renamed};
 use crate::formats::columnar::wide_integers::{self, Place};
@@ -103,7 +103,7 @@ impl Known {
     pub fn inference(&self, request: &Request) -> Result<Inference> {
         names::announce(&self.name, &self.renamed, &request.options)?;
         let facts = Facts::of_file(self.schema.metadata().clone(), columns(&self.fields));
-        Ok(Inference::Known(declared_over(&request.declared, Schema::with_facts(self.fields.clone(), facts))))
+        inferred(request, Schema::with_facts(self.fields.clone(), facts))
     }
 }
 

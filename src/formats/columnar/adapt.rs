@@ -6,7 +6,7 @@
 use crate::chunk::{Chunk, Decoded, Fault, Origin};
 use crate::demand::RecordNumbers;
 use crate::error::{Error, Kind, Result, nearest};
-use crate::formats::format::Request;
+use crate::formats::format::{Inference, Request};
 use crate::hint::SKIP;
 use crate::path::quoted;
 use crate::printable::shell_word;
@@ -25,6 +25,15 @@ pub fn declared_over(declared: &Schema, mut found: Schema) -> Schema {
     let sources: HashSet<&String> = declared.fields.iter().filter_map(|f| f.source.values.as_ref()).collect();
     found.fields.retain(|f| !sources.contains(&f.name) || declared.index_of(&f.name).is_some());
     unify::overlay(declared, &found)
+}
+
+/// [`declared_over`] for the records of a request, with a notice for a name that may be misspelt.
+///
+/// # Errors
+/// Only internal errors.
+pub fn inferred(request: &Request, found: Schema) -> Result<Inference> {
+    request.note_misspelt(found.fields.iter().map(|field| field.name.as_str()), |_| Vec::new())?;
+    Ok(Inference::Known(declared_over(&request.declared, found)))
 }
 
 /// How the chunks of one file are built.

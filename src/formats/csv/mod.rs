@@ -98,7 +98,8 @@ fn observations(cutter: Cutter, dialect: Arc<Dialect>, request: Arc<Request>) ->
     let blocks = first_bytes(cutter, request.sample_bytes, |block| block.bytes.len() as u64);
     let declared = request.declared_alone(|schema, request| Decoder::try_new(&names, &schema, &dialect, &request).map(Arc::new));
     // A file without records still has columns.
-    let first = std::iter::once(Ok(Block::default()));
+    let noted = request.note_misspelt(names.iter().map(String::as_str), |_| Vec::new());
+    let first = std::iter::once(noted.map(|()| Block::default()));
     Box::new(first.chain(blocks).map(move |block| {
         let (block, names, dialect, request, declared) = (block?, names.clone(), dialect.clone(), request.clone(), declared.clone());
         let task: Task<Box<dyn Observed>> = Box::new(move || {

@@ -1,14 +1,16 @@
 //! Observes the types of features in records; `settle` infers the schema from them.
 
-mod first_wins;
+mod part;
 mod settle;
 
-pub use first_wins::Kept;
+pub use part::Part;
 pub use settle::declared_features;
 
+use super::values::float64_holds;
 use super::wire::{self, FeatureKind, Message};
 use crate::demand::Wanted;
 use crate::error::Result;
+use crate::formats::first_wins::{self, Kept};
 use crate::formats::format::{Observed, Request};
 use crate::formats::records::block::Block;
 use crate::schema::{MAX_FIELDS, Schema};
@@ -34,7 +36,7 @@ pub struct Observation {
     featureless: Option<FirstSeen>,
     nfeatureless: u64,
     /// The observed records, if those that clash with earlier ones are left out.
-    pub kept: Option<Kept>,
+    kept: Option<Kept<Part>>,
 }
 
 /// Observations of one feature.
@@ -45,6 +47,8 @@ struct Feature {
     last: u64,
     /// The first record with each kind: bytes, float, int64.
     kinds: [Option<FirstSeen>; 3],
+    /// The first record with an integer that float64 would change. Only observed if bad records are left out.
+    beyond: Option<FirstSeen>,
     /// The kind in the first record that has one.
     first_kind: Option<FeatureKind>,
     /// Number of records in which it has a kind.
@@ -53,6 +57,8 @@ struct Feature {
     shortest: usize,
     longest: usize,
     utf8: bool,
+    /// See [`Scan::reads`].
+    is_read: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,6 +78,8 @@ pub struct Scan {
     pub sequences: bool,
     /// Whether their type was inferred, because `--from` was not given.
     pub recognised: bool,
+    /// Whether records that clash with earlier ones are left out.
+    pub leaves_out: bool,
     pub input: Arc<str>,
 }
 
@@ -163,11 +171,13 @@ fn entry<'a>(features: &'a mut BTreeMap<Vec<u8>, Feature>, key: &[u8], first: (u
             first,
             last: 0,
             kinds: [None, None, None],
+            beyond: None,
             first_kind: None,
             present: 0,
             shortest: usize::MAX,
             longest: 0,
             utf8: true,
+            is_read: false,
         };
         features.insert(key.to_vec(), new);
     }
@@ -177,18 +187,31 @@ fn entry<'a>(features: &'a mut BTreeMap<Vec<u8>, Feature>, key: &[u8], first: (u
 }
 
 impl Feature {
+    /// Whether no type holds the values together with `others`.
+    fn clashes(&self, others: Option<&Feature>) -> bool {
+        let has = |kind: FeatureKind| [Some(self), others].into_iter().flatten().any(|feature| feature.kinds[kind as usize].is_some());
+        let is_beyond = self.beyond.is_some() || others.is_some_and(|others| others.beyond.is_some());
+        // float64 holds the numbers of both kinds, unless it would change one.
+        has(FeatureKind::Bytes) && (has(FeatureKind::Float) || has(FeatureKind::Int64)) || (is_beyond && has(FeatureKind::Float))
+    }
+
     fn see(&mut self, key: &[u8], bytes: &[u8], feature: std::ops::Range<usize>, record: u64, scan: &Scan) {
         let Ok(Some((kind, list))) = wire::list(bytes, feature) else { return };
         let entry = self;
         entry.present += 1;
         entry.first_kind.get_or_insert(kind);
+        let here = || FirstSeen { part: 0, record, input: scan.input.clone() };
         let known = &mut entry.kinds[kind as usize];
         if known.is_none() {
-            *known = Some(FirstSeen { part: 0, record, input: scan.input.clone() });
+            *known = Some(here());
         }
         let name = std::str::from_utf8(key).unwrap_or_default();
-        if !scan.reads(name) {
+        entry.is_read = scan.reads(name);
+        if !entry.is_read {
             return;
+        }
+        if scan.leaves_out && kind == FeatureKind::Int64 && entry.beyond.is_none() && holds_inexact(list) {
+            entry.beyond = Some(here());
         }
         let count = match kind {
             FeatureKind::Int64 => wire::count_int64s(list),
@@ -216,12 +239,10 @@ impl Observed for Observation {
     }
 
     fn merge(&mut self, other: Box<dyn Observed>) {
-        let Ok(mut other) = other.into_any().downcast::<Observation>() else { return };
+        let Ok(other) = other.into_any().downcast::<Observation>() else { return };
+        first_wins::join(self, *other);
+        // No longer needed: these records are before those that follow.
         self.kept = None;
-        match other.kept.take() {
-            Some(kept) if kept.is_needed(self, &other) => *self = kept.after(std::mem::take(self)),
-            _ => self.add(*other),
-        }
     }
 
     fn schema(&self, request: &Request) -> Result<Schema> {
@@ -231,6 +252,21 @@ impl Observed for Observation {
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
     }
+}
+
+/// Whether a list of integers has one that float64 would change.
+fn holds_inexact(list: wire::Cursor) -> bool {
+    if !wire::may_hold_long_varints(list) {
+        return false;
+    }
+    let mut is_exact = true;
+    // Reading reports errors in a list.
+    let _ = wire::each_int64(list, &mut |value| is_exact = is_exact && float64_holds(value));
+    !is_exact
+}
+
+fn earlier(a: Option<FirstSeen>, b: Option<FirstSeen>) -> Option<FirstSeen> {
+    [a, b].into_iter().flatten().min()
 }
 
 /// Merges observations of the features of other records.
@@ -244,11 +280,10 @@ fn merge(all: &mut BTreeMap<Vec<u8>, Feature>, other: BTreeMap<Vec<u8>, Feature>
         };
         ours.first = ours.first.min(theirs.first);
         for (a, b) in ours.kinds.iter_mut().zip(theirs.kinds) {
-            *a = match (a.take(), b) {
-                (Some(a), Some(b)) => Some(a.min(b)),
-                (a, b) => a.or(b),
-            };
+            *a = earlier(a.take(), b);
         }
+        ours.beyond = earlier(ours.beyond.take(), theirs.beyond);
+        ours.is_read |= theirs.is_read;
         ours.first_kind = ours.first_kind.or(theirs.first_kind);
         ours.present += theirs.present;
         ours.longest = ours.longest.max(theirs.longest);
@@ -258,31 +293,23 @@ fn merge(all: &mut BTreeMap<Vec<u8>, Feature>, other: BTreeMap<Vec<u8>, Feature>
 }
 
 impl Observation {
-    /// Whether a feature that is read has another kind in `later` records.
-    pub fn clashes(&self, later: &Observation, scan: &Scan) -> bool {
+    /// Whether no type holds the values of a feature that is read, in these and `later` records.
+    fn clashes(&self, later: &Observation) -> bool {
         let clash = |ours: &BTreeMap<Vec<u8>, Feature>, theirs: &BTreeMap<Vec<u8>, Feature>| {
-            let is_mixed = |(key, theirs): (&Vec<u8>, &Feature)| {
-                let has = |kind: FeatureKind| {
-                    theirs.kinds[kind as usize].is_some() || ours.get(key).is_some_and(|ours| ours.kinds[kind as usize].is_some())
-                };
-                // float64 holds the numbers of both kinds.
-                let is_mixed = has(FeatureKind::Bytes) && (has(FeatureKind::Float) || has(FeatureKind::Int64));
-                is_mixed && std::str::from_utf8(key).is_ok_and(|name| scan.reads(name))
-            };
-            theirs.iter().any(is_mixed)
+            theirs.iter().any(|(key, theirs)| theirs.is_read && theirs.clashes(ours.get(key)))
         };
         clash(&self.features, &later.features) || clash(&self.lists, &later.lists)
     }
 
     /// Adds observations of later records.
-    pub fn add(&mut self, mut other: Observation) {
+    fn append(&mut self, mut other: Observation) {
         other.follow(self.parts);
         self.parts += other.parts;
         self.records += other.records;
-        self.proper = [self.proper.take(), other.proper].into_iter().flatten().min();
+        self.proper = earlier(self.proper.take(), other.proper);
         self.foreign = [self.foreign.take(), other.foreign].into_iter().flatten().min();
         self.unreadable = [self.unreadable.take(), other.unreadable].into_iter().flatten().min();
-        self.featureless = [self.featureless.take(), other.featureless].into_iter().flatten().min();
+        self.featureless = earlier(self.featureless.take(), other.featureless);
         self.nfeatureless += other.nfeatureless;
         merge(&mut self.features, other.features);
         merge(&mut self.lists, other.lists);
@@ -295,7 +322,7 @@ impl Observation {
         found.for_each(|first| first.part += parts);
         for feature in self.features.values_mut().chain(self.lists.values_mut()) {
             feature.first.0 += parts;
-            feature.kinds.iter_mut().flatten().for_each(|first| first.part += parts);
+            feature.kinds.iter_mut().chain([&mut feature.beyond]).flatten().for_each(|first| first.part += parts);
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Inference and decoding of records, independent of their container.
 
 use super::decode::Decoder;
-use super::observe::{Kept, Observation, Scan, declared_features};
+use super::observe::{Observation, Part, Scan, declared_features};
 use super::wire::Message;
 use super::{mapping, raw};
 use crate::chunk::Decoded;
 use crate::demand::Wanted;
 use crate::error::Result;
 use crate::formats::columnar::adapt::{Columns, declared_over};
+use crate::formats::first_wins;
 use crate::formats::format::{Inference, Observed, Request, Task, Tasks};
 use crate::formats::records::block::{Piece, Pieces};
 use crate::schema::Schema;
@@ -24,24 +25,28 @@ pub fn infer(name: &Arc<str>, message: Message, request: &Request, pieces: impl 
     if let Some(schema) = known_schema(request) {
         return Ok(Inference::Known(schema));
     }
+    let leaves_out = request.leaves_out();
     let scan = Arc::new(Scan {
         wanted: request.wanted.clone(),
         declared: declared_features(&request.declared.fields),
         verify: !request.options.no_verify,
         sequences: message == Message::SequenceExample,
         recognised: request.options.from.is_none(),
+        leaves_out,
         input: name.clone(),
     });
     let sequences = scan.sequences;
     let declared =
         request.declared_alone(|schema, request| Decoder::new(&Arc::new(schema), &request, name.clone(), sequences).map(Arc::new));
-    let leaves_out = request.leaves_out();
     let observe = move |block: Task<_>| {
         let (scan, declared) = (scan.clone(), declared.clone());
         Box::new(move || {
             let block = block()?;
             let misfits = declared.map(|declared| declared.misfits(&block)).unwrap_or_default();
-            let seen = if leaves_out { Kept::observe(block, scan, misfits) } else { Observation::in_block(&block, &scan, &misfits) };
+            let seen = match leaves_out {
+                true => first_wins::observe(Part { block, scan, misfits })?,
+                false => Observation::in_block(&block, &scan, &misfits),
+            };
             Ok(Box::new(seen) as Box<dyn Observed>)
         }) as Task<_>
     };

@@ -224,7 +224,7 @@ impl Doubles {
 }
 
 /// Whether float64 represents the integer exactly.
-fn is_exact(value: i64) -> bool {
+pub fn float64_holds(value: i64) -> bool {
     (value as f64) as i128 == i128::from(value)
 }
 
@@ -247,7 +247,7 @@ impl Append for Doubles {
             FeatureKind::Int64 if self.inferred => {
                 self.ints.clear();
                 wire::int64s(list, &mut self.ints)?;
-                if let Some(value) = self.ints.iter().find(|v| !is_exact(**v)) {
+                if let Some(value) = self.ints.iter().find(|v| !float64_holds(**v)) {
                     return fail(
                         list.at(),
                         format!("float64 cannot represent {value} exactly, and the feature has floats in other records"),

@@ -426,6 +426,29 @@ pub fn floats(list: Cursor, out: &mut Vec<f32>) -> Parse<()> {
     }
 }
 
+/// Whether a list may have a varint of 8 bytes or more, that is, an integer below 0 or of at least 2^49. Seven bytes in
+/// a row that continue a varint contain four at a multiple of four.
+pub fn may_hold_long_varints(list: Cursor) -> bool {
+    const CONTINUE: u32 = 0x8080_8080;
+    let (fours, _) = list.rest().as_chunks::<4>();
+    fours.iter().any(|four| u32::from_le_bytes(*four) & CONTINUE == CONTINUE)
+}
+
+/// Calls `value` with each integer of a list.
+pub fn each_int64(list: Cursor, value: &mut impl FnMut(i64)) -> Parse<()> {
+    let (mut cursor, is_tagged) = match numbers(list, TAGGED_INT64)? {
+        ListNumbers::Packed(cursor) => (cursor, false),
+        ListNumbers::Tagged(cursor) => (cursor, true),
+    };
+    while !cursor.is_done() {
+        if is_tagged && !cursor.takes(TAGGED_INT64) {
+            return fail(cursor.at, "expected a number of an int64_list");
+        }
+        value(cursor.varint()?.cast_signed());
+    }
+    Ok(())
+}
+
 const CONTINUES: u64 = 0x8080_8080_8080_8080;
 
 /// Appends the varints that fill the cursor.

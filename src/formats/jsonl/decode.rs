@@ -1,11 +1,12 @@
 //! Decodes a block into a chunk, or observes its types.
 
 use super::block::{Block, Framing, Piece};
-use super::first_wins::is_mixed;
-use super::observe::{Observation, Part};
-use super::records::{BlockRecords, LineCount};
+use super::clash::clash;
+use super::observe::{Observation, Part, Unreadable, observe_some, unreadable_of};
+use super::records::{BlockRecords, Place};
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
 use crate::error::{Kind, Result};
+use crate::formats::first_wins::{self, Clash};
 use crate::formats::format::Request;
 use crate::hint::SKIP;
 use crate::json::builder::{BuildOptions, LateError, LateErrors};
@@ -13,10 +14,9 @@ use crate::json::column::Column;
 use crate::json::cursor::Cursor;
 use crate::json::error::{Cause, Fix, Parse, ParseError};
 use crate::json::object::Object;
-use crate::json::seen::FirstSeen;
+use crate::json::seen::{FirstSeen, SeenMembers};
 use crate::schema::Schema;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Decodes a piece cut from the input.
 ///
@@ -213,7 +213,7 @@ fn late_error(block: &Block, start: usize, error: &LateError) -> Box<ParseError>
 fn ignored_for(records: &BlockRecords, start: usize, index: usize, request: &Request) -> Option<Box<ParseError>> {
     let mut seen = Observation::new(records.block.input.clone());
     match records.read(start, index, |cursor| seen.see(cursor, request, FirstSeen::new(0, 0))) {
-        Ok(_) if request.leaves_out() && is_mixed(&seen.record) => {
+        Ok(_) if request.leaves_out() && clash(&SeenMembers::default(), &seen.record) > Clash::InOrder => {
             let message = "the record has a list of mixed types, or an integer beyond 64 bits";
             Some(ParseError::new(start, Cause::Invalid, message, Fix::None))
         }
@@ -278,79 +278,14 @@ fn seek(cursor: &mut Cursor, name: &str) -> Option<()> {
 /// # Errors
 /// A bad record, unless bad records are skipped.
 pub fn observe(piece: Piece, request: &Request) -> Result<Observation> {
-    let fail = !request.options.on_error.skips();
     let block = match piece {
         Piece::Block(block) => block,
-        Piece::TooLong { error, .. } if fail => return Err(error.help(SKIP)),
+        Piece::TooLong { error, .. } if !request.options.on_error.skips() => return Err(error.help(SKIP)),
         Piece::TooLong { .. } => return Ok(Observation::default()),
     };
-    let mut left_out: Vec<(usize, Unreadable)> = misfits(&block, request).into_keys().map(|index| (index, Unreadable::Record)).collect();
-    loop {
-        let mut seen = Observation::new(block.input.clone());
-        let mut records = BlockRecords::new(&block);
-        let mut bad = Vec::new();
-        let mut line = LineCount::new(&block);
-        while let Some((index, start)) = records.next_start() {
-            let unreadable = left_out.binary_search_by_key(&index, |(bad, _)| *bad).ok().map(|at| &left_out[at].1);
-            seen.record.unreadable = match unreadable {
-                Some(Unreadable::Record) => {
-                    records.advance(block.record_end(start, index));
-                    continue;
-                }
-                Some(Unreadable::Fields(errors)) => errors.iter().filter_map(|e| e.path().next()).map(str::to_owned).collect(),
-                None => Vec::new(),
-            };
-            let here = line.first_seen(0, index, start);
-            match records.read(start, index, |cursor| seen.see(cursor, request, here)) {
-                Ok(end) => records.advance(end),
-                Err(_) if request.nulls() && unreadable.is_none() => {
-                    bad.push((index, unreadable_of(&records, start, index, request)));
-                    records.advance(block.record_end(start, index));
-                }
-                Err(error) if fail || matches!(block.framing, Framing::Values { array: true, .. }) => {
-                    return Err(block.fault(&error, start, index, None, false).error);
-                }
-                Err(_) => {
-                    bad.push((index, Unreadable::Record));
-                    records.advance(block.record_end(start, index));
-                }
-            }
-        }
-        if bad.is_empty() {
-            if request.leaves_out() && !request.options.mixed {
-                let unreadable = left_out.into_iter().map(|(index, _)| index).collect();
-                seen.keep_first(Part { block, unreadable }, request);
-            }
-            return Ok(seen);
-        }
-        // Part of a bad record has been observed, so start again without it.
-        left_out.retain(|(index, _)| bad.binary_search_by_key(index, |(bad, _)| *bad).is_err());
-        left_out.extend(bad);
-        left_out.sort_unstable_by_key(|(index, _)| *index);
+    let misfits: Vec<usize> = misfits(&block, request).into_keys().collect();
+    if request.leaves_out() && !request.options.mixed {
+        return first_wins::observe(Part { block, misfits, request: request.clone() });
     }
-}
-
-/// The parts of a bad record that are not observed.
-enum Unreadable {
-    /// All of it.
-    Record,
-    /// The values with these errors, whose outermost fields become null.
-    Fields(Vec<ParseError>),
-}
-
-/// The fields of a bad record that make it bad.
-#[cold]
-fn unreadable_of(records: &BlockRecords, start: usize, index: usize, request: &Request) -> Unreadable {
-    let (mut seen, mut errors) = (Observation::new(Arc::from("")), Vec::new());
-    loop {
-        match records.read(start, index, |cursor| seen.see(cursor, request, FirstSeen::new(0, 0))) {
-            Ok(_) => return Unreadable::Fields(errors),
-            Err(error) => {
-                let name = error.path().next().map(str::to_owned);
-                let Some(name) = name.filter(|name| !seen.record.unreadable.contains(name)) else { return Unreadable::Record };
-                seen.record.unreadable.push(name);
-                errors.push(*error);
-            }
-        }
-    }
+    Ok(observe_some(&mut Place::start(&block), usize::MAX, &misfits, request)?.0)
 }

@@ -5,15 +5,15 @@
 //!           lines, stream                     cut the input into blocks of whole records
 //!           decode                            decodes a block into columns, or observes it; records: its records
 //!           observe                           inference, part by part
-//!           first_wins                        which records are left out of it under `--on-error skip`
+//!           clash                             whether values have one type, for `--on-error skip`
 //! writing   writer                            lines, or one array
 //! ```
 //!
 //! The text itself is decoded, observed and encoded by [`crate::json`].
 
 mod block;
+mod clash;
 mod decode;
-mod first_wins;
 mod limits;
 mod lines;
 mod observe;

@@ -1,18 +1,17 @@
 //! Observations of the records of a run, part by part, and the schema inferred from them.
 
-use super::block::Block;
-use super::first_wins::{clashes, is_mixed};
-use super::records::{BlockRecords, LineCount};
-use crate::error::{Result, nearest};
+use super::block::{Block, Framing};
+use super::clash::clash;
+use super::records::{BlockRecords, Place};
+use crate::error::Result;
+use crate::formats::first_wins::{self, Clash, Kept, Observations, Records};
 use crate::formats::format::{Observed, Request};
 use crate::json::cursor::Cursor;
-use crate::json::error::Parse;
+use crate::json::error::{Parse, ParseError};
 use crate::json::seen::{FirstSeen, Interest, SeenMembers};
 use crate::json::settle;
-use crate::path::quoted;
 use crate::schema::{Field, Schema, Type};
 use std::any::Any;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Observations of some records.
@@ -22,56 +21,27 @@ pub struct Observation {
     pub inputs: Vec<Arc<str>>,
     pub record: SeenMembers,
     pub too_many_fields: Option<FirstSeen>,
-    /// The observed records, if those that clash with earlier ones are left out.
-    parts: Option<Parts>,
-}
-
-/// Observed records, kept until the records before them have been observed.
-pub struct Parts {
-    pub list: Vec<Part>,
-    pub request: Request,
-    /// Whether a record clashes with another one, in these parts or before them.
-    pub has_clashes: bool,
-}
-
-impl Parts {
-    /// Adds the parts that follow.
-    pub fn append(&mut self, mut more: Parts) {
-        self.list.append(&mut more.list);
-        self.has_clashes |= more.has_clashes;
-    }
+    kept: Option<Kept<Part>>,
 }
 
 /// The records of a block.
 pub struct Part {
     pub block: Block,
-    /// Those that cannot be read, by index in the block, in ascending order.
-    pub unreadable: Vec<usize>,
+    /// Those that the declared types make bad, by index in the block, in ascending order.
+    pub misfits: Vec<usize>,
+    pub request: Request,
 }
 
-impl Part {
-    /// Observes each record that does not clash with those observed before.
-    pub fn add_to(&self, seen: &mut Observation, request: &Request) {
-        let input = seen.number(&self.block.input);
-        // Cleared instead of made anew for each record, because most records have the same fields.
-        let mut alone = Observation::default();
-        let mut records = BlockRecords::new(&self.block);
-        let mut line = LineCount::new(&self.block);
-        while let Some((index, start)) = records.next_start() {
-            if self.unreadable.binary_search(&index).is_ok() {
-                records.advance(self.block.record_end(start, index));
-                continue;
-            }
-            let here = line.first_seen(input, index, start);
-            alone.record.clear();
-            let see = |seen: &mut Observation| records.read(start, index, |cursor: &mut Cursor| seen.see(cursor, request, here));
-            let end = match see(&mut alone) {
-                Ok(end) if clashes(&seen.record, &alone.record) => end,
-                // It has been read before.
-                _ => see(seen).unwrap_or_else(|_| self.block.record_end(start, index)),
-            };
-            records.advance(end);
-        }
+impl Records for Part {
+    type Seen = Observation;
+    type Place<'a> = Place<'a>;
+
+    fn start(&self) -> Place<'_> {
+        Place::start(&self.block)
+    }
+
+    fn observe<'a>(&'a self, place: &mut Place<'a>, most: usize) -> Result<(Observation, usize)> {
+        observe_some(place, most, &self.misfits, &self.request)
     }
 }
 
@@ -103,41 +73,6 @@ impl Observation {
 }
 
 impl Observation {
-    /// Leaves out the records that clash with earlier ones of the part, which is all that has been observed.
-    pub fn keep_first(&mut self, part: Part, request: &Request) {
-        let has_clashes = is_mixed(&self.record);
-        if has_clashes {
-            (self.record, self.too_many_fields) = (SeenMembers::default(), None);
-            part.add_to(self, request);
-        }
-        self.parts = Some(Parts { list: vec![part], request: request.clone(), has_clashes });
-    }
-
-    /// Adds the observations of the records that follow in the same part of the input.
-    pub fn join(&mut self, other: Observation) {
-        let more = self.add(other);
-        match (&mut self.parts, more) {
-            (Some(parts), Some(more)) => parts.append(more),
-            (parts, more) => *parts = parts.take().or(more),
-        }
-    }
-
-    /// Adds the observations of later records, and returns these records.
-    fn add(&mut self, mut other: Observation) -> Option<Parts> {
-        let mut parts = other.parts.take();
-        if let Some(parts) = &mut parts
-            && (parts.has_clashes || clashes(&self.record, &other.record))
-        {
-            parts.has_clashes = true;
-            for part in &parts.list {
-                part.add_to(self, &parts.request);
-            }
-        } else {
-            self.add_all(other);
-        }
-        parts
-    }
-
     /// The number of an input, which is that of the last records or comes after it.
     pub fn number(&mut self, input: &Arc<str>) -> u32 {
         // Inputs are observed one after another, and there can be very many.
@@ -147,43 +82,116 @@ impl Observation {
         // More cannot be opened.
         u32::try_from(self.inputs.len() - 1).unwrap_or(u32::MAX - 1)
     }
+}
 
-    fn add_all(&mut self, other: Observation) {
+impl Observations for Observation {
+    type Records = Part;
+
+    fn clash(&self, later: &Observation) -> Clash {
+        clash(&self.record, &later.record)
+    }
+
+    fn add(&mut self, other: Observation) {
         let renumber: Vec<u32> = other.inputs.iter().map(|input| self.number(input)).collect();
+        let is_full = self.too_many_fields.is_some();
         if let Some(theirs) = other.too_many_fields {
             self.too_many_fields.get_or_insert(FirstSeen::NEVER).merge(theirs, &renumber);
         }
         self.record.merge(other.record, &renumber);
-        if let Some(first) = self.record.first_beyond_limit() {
+        // The first key beyond the limit stays the first, because `other` follows.
+        if !is_full && let Some(first) = self.record.first_beyond_limit() {
             self.too_many_fields = Some(self.too_many_fields.map_or(first, |earlier| earlier.min(first)));
         }
     }
+
+    fn kept(&mut self) -> &mut Option<Kept<Part>> {
+        &mut self.kept
+    }
 }
 
-/// Notes a declared field that no record has if there is another with a similar name, unless it becomes an error.
-fn note_misspelt(record: &SeenMembers, request: &Request) -> Result<()> {
-    let declared = &request.declared.fields;
-    let seen: HashSet<&str> = record.list.iter().map(|member| member.name.as_str()).collect();
-    let names: HashSet<&str> = declared.iter().flat_map(|field| [field.name.as_str(), field.source_name()]).collect();
-    let is_seen = |field: &&Field| seen.contains(field.name.as_str()) || seen.contains(field.source_name());
-    for field in declared.iter().filter(|field| !is_seen(field)) {
-        let others = record.list.iter().map(|member| member.name.as_str()).filter(|name| !names.contains(name));
-        let Some(near) = nearest(field.source_name(), others) else { continue };
-        let text = format!("--schema names {}, but the records have {}", quoted(field.source_name()), quoted(near));
-        let is_required = !field.ty.optional && field.default.is_none() && request.wanted.includes(&field.name);
-        // Verbs other than `schema` read the records, and the first without a required field is an error.
-        let list = if is_required { &request.options.hints } else { &request.options.notices };
-        list.add(text, false)?;
+/// Observes at most so many records from that place on, moves behind them, and returns their number. `misfits`: see [`Part`].
+///
+/// # Errors
+/// A bad record, unless bad records are skipped.
+pub fn observe_some(place: &mut Place, most: usize, misfits: &[usize], request: &Request) -> Result<(Observation, usize)> {
+    let fail = !request.options.on_error.skips();
+    let (start, block) = (*place, place.records.block);
+    let mut left_out: Vec<(usize, Unreadable)> = Vec::new();
+    loop {
+        *place = start;
+        let Place { records, line } = place;
+        let mut seen = Observation::new(block.input.clone());
+        let (mut bad, mut found) = (Vec::new(), 0);
+        while found < most
+            && let Some((index, start)) = records.next_start()
+        {
+            found += 1;
+            let unreadable = left_out.binary_search_by_key(&index, |(bad, _)| *bad).ok().map(|at| &left_out[at].1);
+            if matches!(unreadable, Some(Unreadable::Record)) || misfits.binary_search(&index).is_ok() {
+                records.advance(block.record_end(start, index));
+                continue;
+            }
+            seen.record.unreadable = match unreadable {
+                Some(Unreadable::Fields(errors)) => errors.iter().filter_map(|e| e.path().next()).map(str::to_owned).collect(),
+                _ => Vec::new(),
+            };
+            let here = line.first_seen(0, index, start);
+            match records.read(start, index, |cursor| seen.see(cursor, request, here)) {
+                Ok(end) => records.advance(end),
+                Err(_) if request.nulls() && unreadable.is_none() => {
+                    bad.push((index, unreadable_of(records, start, index, request)));
+                    records.advance(block.record_end(start, index));
+                }
+                Err(error) if fail || matches!(block.framing, Framing::Values { array: true, .. }) => {
+                    return Err(block.fault(&error, start, index, None, false).error);
+                }
+                Err(_) => {
+                    bad.push((index, Unreadable::Record));
+                    records.advance(block.record_end(start, index));
+                }
+            }
+        }
+        if bad.is_empty() {
+            return Ok((seen, found));
+        }
+        // Part of a bad record has been observed, so start again without it.
+        left_out.retain(|(index, _)| bad.binary_search_by_key(index, |(bad, _)| *bad).is_err());
+        left_out.extend(bad);
+        left_out.sort_unstable_by_key(|(index, _)| *index);
     }
-    Ok(())
+}
+
+/// The parts of a bad record that are not observed.
+pub enum Unreadable {
+    /// All of it.
+    Record,
+    /// The values with these errors, whose outermost fields become null.
+    Fields(Vec<ParseError>),
+}
+
+/// The fields of a bad record that make it bad.
+#[cold]
+pub fn unreadable_of(records: &BlockRecords, start: usize, index: usize, request: &Request) -> Unreadable {
+    let (mut seen, mut errors) = (Observation::new(Arc::from("")), Vec::new());
+    loop {
+        match records.read(start, index, |cursor| seen.see(cursor, request, FirstSeen::new(0, 0))) {
+            Ok(_) => return Unreadable::Fields(errors),
+            Err(error) => {
+                let name = error.path().next().map(str::to_owned);
+                let Some(name) = name.filter(|name| !seen.record.unreadable.contains(name)) else { return Unreadable::Record };
+                seen.record.unreadable.push(name);
+                errors.push(*error);
+            }
+        }
+    }
 }
 
 impl Observed for Observation {
     fn merge(&mut self, other: Box<dyn Observed>) {
         let Ok(other) = other.into_any().downcast::<Observation>() else { return };
-        self.add(*other);
+        first_wins::join(self, *other);
         // No longer needed: these records are before those that follow.
-        self.parts = None;
+        self.kept = None;
     }
 
     fn nrecords(&self) -> Option<u64> {
@@ -191,7 +199,7 @@ impl Observed for Observation {
     }
 
     fn schema(&self, request: &Request) -> Result<Schema> {
-        note_misspelt(&self.record, request)?;
+        request.note_misspelt(self.record.list.iter().map(|member| member.name.as_str()), |_| Vec::new())?;
         settle::schema(&self.record, &self.inputs, self.too_many_fields, &request.declared.fields, &request.options)
     }
 

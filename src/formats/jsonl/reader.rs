@@ -4,11 +4,11 @@ use super::block::Piece;
 use super::decode;
 use super::limits::Limits;
 use super::lines::{LineCutter, pieces_of};
-use super::observe::Observation;
 use super::stream::ValueCutter;
 use crate::chunk::Decoded;
 use crate::error::{Error, Result};
 use crate::formats::cut::first_bytes;
+use crate::formats::first_wins;
 use crate::formats::format::{Inference, Observed, Reader, Request, Task, Tasks};
 use crate::io::Input;
 use crate::io::line_ranges::{LineRange, LineRanges};
@@ -95,7 +95,7 @@ impl Reader for JsonReader {
         let wanted = first_bytes(cuts.flatten(), request.sample_bytes, Cut::nbytes);
         Ok(Inference::Scan(Box::new(wanted.map(move |cut| {
             let (cut, request) = (cut?, request.clone());
-            let observe = move || cut.fold(|piece| decode::observe(piece, &request), Observation::join);
+            let observe = move || cut.fold(|piece| decode::observe(piece, &request), first_wins::join);
             let task: Task<Box<dyn Observed>> = Box::new(move || Ok(Box::new(observe()?)));
             Ok(task)
         }))))

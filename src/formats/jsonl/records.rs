@@ -8,7 +8,24 @@ use crate::json::cursor::Cursor;
 use crate::json::error::{Fix, Parse, ParseError};
 use crate::json::seen::FirstSeen;
 
+/// A place between the records of a block.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    /// The records after it.
+    pub records: BlockRecords<'a>,
+    /// Their lines.
+    pub line: LineCount<'a>,
+}
+
+impl Place<'_> {
+    /// The place before the first.
+    pub fn start(block: &Block) -> Place<'_> {
+        Place { records: BlockRecords::new(block), line: LineCount::new(block) }
+    }
+}
+
 /// The line of each record, in order.
+#[derive(Clone, Copy)]
 pub struct LineCount<'a> {
     block: &'a Block,
     pos: usize,
@@ -40,6 +57,7 @@ impl LineCount<'_> {
 }
 
 /// The records of a block, in order.
+#[derive(Clone, Copy)]
 pub struct BlockRecords<'a> {
     /// The block.
     pub block: &'a Block,

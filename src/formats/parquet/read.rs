@@ -9,7 +9,7 @@ use super::sizes::Limits;
 use crate::chunk::{Chunk, Decoded, Origin, Rows};
 use crate::demand::RecordNumbers;
 use crate::error::{Error, Result};
-use crate::formats::columnar::adapt::{Columns, DecodedRows, chosen, declared_over};
+use crate::formats::columnar::adapt::{Columns, DecodedRows, chosen, inferred};
 use crate::formats::columnar::contain::contain;
 use crate::formats::columnar::names;
 use crate::formats::columnar::source::Source;
@@ -56,7 +56,7 @@ impl Reader for ParquetReader {
             request.options.notices.add_about(&opened.name, text, request.options.strict)?;
         }
         let found = Schema::with_facts(opened.fields.clone(), opened.facts.clone());
-        Ok(Inference::Known(declared_over(&request.declared, found)))
+        inferred(request, found)
     }
 
     fn numbered(&mut self, _: &Request) -> Result<Option<Numbered>> {

@@ -35,6 +35,14 @@ impl Observation {
         let scalars = &request.options.scalar;
         check(scalars, &seen)?;
         let named: Named = seen.iter().copied().collect();
+        let lists = self.lists.keys().filter_map(|key| std::str::from_utf8(key).ok());
+        let parts = |field: &Field| {
+            let of_structure = format!("{}.", field.name);
+            let inside = named.range(of_structure.as_str()..).take_while(|(name, _)| name.starts_with(&of_structure));
+            let inside = inside.map(|(name, _)| (*name).to_owned());
+            declared_features(std::slice::from_ref(field)).into_iter().chain(inside).collect()
+        };
+        request.note_misspelt(named.keys().copied().chain(lists), parts)?;
         // A declared field takes the position of its first feature, or else the last position.
         let declared: Vec<(&Field, HashSet<String>)> = request
             .declared
@@ -303,18 +311,19 @@ impl Feature {
 
     /// Whether records of another kind are read as null.
     fn may_become_null(&self, request: &Request) -> bool {
-        request.nulls() && matches!(self.kinds, [Some(_), Some(_), _] | [Some(_), _, Some(_)])
+        request.nulls() && self.clashes(None)
     }
 
     /// The dtype that holds all values, or the conflict. If bad records are skipped, that of the first record wins.
     fn dtype(&self, request: &Request) -> Result<DType, String> {
-        let [bytes, float, int64] = &self.kinds;
+        let [bytes, float, int64] = self.kinds.each_ref().map(Option::as_ref);
+        let float = float.filter(|float| self.beyond.as_ref().is_none_or(|beyond| beyond >= *float));
         if bytes.is_none() || stops_at_errors(request) {
-            return self.common_dtype([bytes, float, int64].map(Option::as_ref));
+            return self.common_dtype([bytes, float, int64]);
         }
         self.common_dtype(match self.first_kind {
-            Some(FeatureKind::Bytes) => [bytes.as_ref(), None, None],
-            _ => [None, float.as_ref(), int64.as_ref()],
+            Some(FeatureKind::Bytes) => [bytes, None, None],
+            _ => [None, float, int64],
         })
     }
 
