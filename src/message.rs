@@ -53,10 +53,11 @@ pub fn of_text(kind: &str, text: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::mismatch;
 
     #[test]
     fn an_error_is_taken_apart() {
-        let error = Error::data("expected a number, found the string \"n/a\"").in_field("items.price").in_input("a.jsonl").help("do this");
+        let error = Error::data(mismatch("a number", "the string \"n/a\"")).in_field("items.price").in_input("a.jsonl").help("do this");
         let error = error.locate(|at| (at.records, at.line, at.column) = (Some((3, 3)), Some(4), Some(37)));
         let expected = json!({
             "kind": "error", "exit": 1, "file": "a.jsonl", "record": 3, "line": 4, "column": 37, "field": "items.price",
@@ -65,7 +66,7 @@ mod tests {
             "text": "a.jsonl: record 3 (line 4, column 37): items.price: expected a number, found the string \"n/a\"\n  do this",
         });
         assert_eq!(of_error(&error), expected);
-        let quoting = Error::data("expected a number, found the string \"lost, found later\"");
+        let quoting = Error::data(mismatch("a number", "the string \"lost, found later\""));
         assert_eq!(of_error(&quoting)["expected"], "a number");
         assert_eq!(of_error(&quoting)["found"], "the string \"lost, found later\"");
         assert_eq!(
