@@ -222,7 +222,8 @@ const BY_RANK: &[(&[&str], &[&str], &[&str])] = &[
         &["for the mean: reduce_mean(cast({0:x}, float64), axis=None); without the cast, the mean of integers is an integer"],
         &[OF_ALL_RECORDS],
     ),
-    (&["contains", "search", "match", "like", "ilike", "rlike", "regex", "test"], &[SEARCH_LIST], &[SEARCH_TEXT]),
+    (&["contains", "like", "ilike"], &[SEARCH_LIST], &[SEARCH_TEXT]),
+    (REGEX_FUNCTIONS, &[SEARCH_LIST], &[SEARCH_TEXT]),
     (
         &["diff", "lag", "lead", "shift"],
         &["for the differences of consecutive items of a list: {0:x}[1:] - {0:x}[:-1]"],
@@ -230,9 +231,12 @@ const BY_RANK: &[(&[&str], &[&str], &[&str])] = &[
     ),
 ];
 
+/// Functions that search text for a regular expression.
+const REGEX_FUNCTIONS: &[&str] = &["search", "match", "rlike", "regex", "test"];
+
 const ONE_RECORD: &str = "an expression sees one record at a time";
 
-const OF_ALL_RECORDS: &str = "an expression sees one record at a time; for all records: tatter stats -f {0#FIELD} --as json";
+const OF_ALL_RECORDS: &str = "an expression sees one record at a time; for all records, use the verb stats: stats -f {0#FIELD} --as json";
 
 /// Python modules whose functions have other names here.
 const RENAMING_MODULES: [&str; 6] = ["np", "numpy", "pd", "pandas", "math", "re"];
@@ -272,6 +276,7 @@ pub fn instead_of_call(name: &str, call: &Arguments, guesses: bool) -> Vec<Strin
             })
         })
     };
+    let call = &Arguments { has_regex: REGEX_FUNCTIONS.contains(&last), texts: call.texts.clone(), ..*call };
     if let Some(lines) = known(name).or_else(|| known(own)).or_else(|| known(&lower)) {
         return lines.into_iter().map(|line| call.filled(&renamed(line, call).replace("{name}", &lower))).collect();
     }

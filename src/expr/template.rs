@@ -7,6 +7,8 @@ pub struct Arguments<'a> {
     pub texts: Vec<&'a str>,
     /// Whether the first one is a list.
     pub of_list: Option<bool>,
+    /// Whether a string among them is a regular expression already.
+    pub has_regex: bool,
 }
 
 impl Arguments<'_> {
@@ -34,11 +36,19 @@ impl Arguments<'_> {
         let (at, sign, word) = (place.get(..1)?.parse::<usize>().ok()?, place.get(1..2)?, place.get(2..)?);
         let given = self.texts.get(at).copied();
         let is_field = |text: &&str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_.".contains(c));
-        let is_one = |text: &&str| is_apart || is_field(text) || string_of(text).is_some() || (text.ends_with([')', ']']) && !text.contains(' '));
+        let is_one = |text: &&str| {
+            let is_closed = text.ends_with([')', ']']) && (text.starts_with('[') || !text.contains(' '));
+            is_apart || is_field(text) || string_of(text).is_some() || is_closed
+        };
         Some(match sign {
             ":" => given.map_or(word.to_owned(), |text| if is_one(&text) { text.to_owned() } else { format!("({text})") }),
             "#" => given.filter(is_field).unwrap_or(word).to_owned(),
-            "~" => given.and_then(string_of).map_or(word.to_owned(), |text| text.chars().map(escaped).collect()),
+            "~" => match given.and_then(string_of) {
+                Some(regex) if self.has_regex && regex.contains('|') => format!("(?:{regex})"),
+                Some(regex) if self.has_regex => regex.to_owned(),
+                Some(text) => text.chars().map(escaped).collect(),
+                None => word.to_owned(),
+            },
             _ => return None,
         })
     }
@@ -76,7 +86,9 @@ mod tests {
             ("count --by {0#FIELD}", vec!["len(a)"], "count --by FIELD"),
             ("cast 'x={user: {id: int64}}'", vec!["a"], "cast 'x={user: {id: int64}}'"),
         ] {
-            assert_eq!(Arguments { texts, of_list: None }.filled(line), expected, "{line}");
+            assert_eq!(Arguments { texts, ..Arguments::default() }.filled(line), expected, "{line}");
         }
+        let regex = Arguments { texts: vec!["a", "'b.*|c'"], has_regex: true, of_list: None };
+        assert_eq!(regex.filled("\"(?s).*{1~PATTERN}.*\""), "\"(?s).*(?:b.*|c).*\"");
     }
 }

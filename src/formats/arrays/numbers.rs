@@ -40,7 +40,7 @@ pub fn times_of(array: &ArrayRef) -> Result<Buffer> {
     let counts = cast(days.as_ref().unwrap_or(array), &DataType::Int64).map_err(failed)?;
     let counts = counts.as_primitive::<Int64Type>();
     let values = counts.iter().enumerate().map(|(item, count)| match count {
-        Some(NAT) => Err(Error::data("is too early a time: its integer is that of NaT, which stands for null").at_row(item)),
+        Some(NAT) => Err(Error::data("this time is the smallest of its unit, which NumPy reads as NaT (null)").at_row(item)),
         count => Ok(count.unwrap_or(NAT)),
     });
     Ok(little_endian(Buffer::from_vec(values.collect::<Result<Vec<i64>>>()?), size_of::<i64>()))

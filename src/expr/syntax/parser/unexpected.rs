@@ -217,12 +217,20 @@ impl Parser<'_> {
         let right = self.tokens.get(self.at..).unwrap_or_default().iter().take(3).find(|token| matches!(token.kind, TokenKind::Str(_)));
         let left = left.and_then(|left| self.text.get(left.span.start..self.span().start)).map_or("x", str::trim);
         let right = right.and_then(|right| self.text.get(right.span.clone()));
-        Arguments { texts: [left].into_iter().chain(right).collect(), of_list: None }
+        // In the pattern of `like`, other characters have a meaning.
+        let is_like = matches!(self.peek(), TokenKind::Name(word) if word.to_ascii_lowercase().ends_with("like") && !word.eq_ignore_ascii_case("rlike"));
+        let right = right.filter(|_| !is_like);
+        Arguments { texts: [left].into_iter().chain(right).collect(), of_list: None, has_regex: !self.is_name("contains") }
     }
 
     /// The token `n` places before the current one.
     fn before(&self, n: usize) -> Option<&TokenKind> {
         Some(&self.tokens.get(self.at.checked_sub(n)?)?.kind)
+    }
+
+    /// Whether the current token is this name.
+    fn is_name(&self, name: &str) -> bool {
+        matches!(self.peek(), TokenKind::Name(found) if found == name)
     }
 
     /// Whether the previous token is this operator.
