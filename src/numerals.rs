@@ -44,6 +44,68 @@ pub fn fraction(text: &str) -> Option<String> {
     percent.is_finite().then(|| ((percent * 1e10).round() / 1e12).to_string())
 }
 
+/// What the commas of a number can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comma {
+    /// They separate thousands: `1,234.5`.
+    Thousands,
+    /// It is the decimal point: `1,5`.
+    Decimal,
+    /// It is the decimal point, and dots separate thousands: `1.234,5`.
+    DecimalAfterDots,
+}
+
+impl Comma {
+    /// What the commas of a number can be; nothing if it has none, or is no number. `1,234` can be either.
+    ///
+    /// ```
+    /// use tatter::numerals::Comma::{self, Decimal, DecimalAfterDots, Thousands};
+    /// assert_eq!(Comma::readings("1,234"), [Thousands, Decimal]);
+    /// assert_eq!(["-1,234.5", "1,234,567"].map(Comma::readings), [[Thousands]; 2]);
+    /// assert_eq!([" 1,5", "1234,567", "0,25"].map(Comma::readings), [[Decimal]; 3]);
+    /// assert_eq!(Comma::readings("1.234,5"), [DecimalAfterDots]);
+    /// assert!(["1", "1.5", "a,b", "1,", ",5,5", "1,5,7"].iter().all(|text| Comma::readings(text).is_empty()));
+    /// ```
+    pub fn readings(text: &str) -> Vec<Comma> {
+        let number = text.trim().trim_start_matches(['+', '-']);
+        let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let in_groups = |text: &str, separator: char| {
+            let mut groups = text.split(separator);
+            let first = groups.next().is_some_and(|first| first.len() <= 3 && is_digits(first));
+            first && text.contains(separator) && groups.all(|group| group.len() == 3 && is_digits(group))
+        };
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+        let mut readings = Vec::new();
+        if in_groups(whole, ',') && is_digits(fraction) {
+            readings.push(Comma::Thousands);
+        }
+        match number.split_once(',') {
+            Some((whole, fraction)) if is_digits(fraction) && is_digits(whole) => readings.push(Comma::Decimal),
+            Some((whole, fraction)) if is_digits(fraction) && in_groups(whole, '.') => readings.push(Comma::DecimalAfterDots),
+            _ => {}
+        }
+        readings
+    }
+
+    /// What to do about them.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Comma::Thousands => "to remove commas between thousands",
+            Comma::Decimal | Comma::DecimalAfterDots => "to read decimal commas",
+        }
+    }
+
+    /// The expression for the strings `x` without them. It leaves other commas, which are no numbers then.
+    pub fn replaced(self, x: &str) -> String {
+        let without_dots = format!("strings.regex_replace({x}, \"[.]\", \"\")");
+        match self {
+            Comma::Thousands => format!("strings.regex_replace({x}, \",([0-9]{{3}})\\\\b\", \"\\\\1\")"),
+            Comma::Decimal => format!("strings.regex_replace({x}, \",\", \".\")"),
+            Comma::DecimalAfterDots => format!("strings.regex_replace({without_dots}, \",\", \".\")"),
+        }
+    }
+}
+
 /// The text with the separators removed from numbers such as `30,000`, outside of strings; `None` if there are none.
 pub fn without_thousands(text: &str) -> Option<String> {
     rewritten(text, |word| {

@@ -82,7 +82,8 @@ impl Input {
 
     /// The error if neither the first bytes nor the name identify a format; `formats` lists the choices.
     pub fn unrecognised(&self, formats: &str) -> Error {
-        let error = Error::usage("the format cannot be detected from the first bytes or the name").in_input(self.about.name.clone());
+        let from = if self.path().is_some() { "the first bytes or the name" } else { "the first bytes" };
+        let error = Error::usage(format!("the format cannot be detected from {from}")).in_input(self.about.name.clone());
         let first: Vec<String> = self.head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         let error = match self.text() {
             Some(text) if text.trim().is_empty() => error.help("the first bytes are whitespace").help(READ_LINES),

@@ -49,6 +49,7 @@ pub use names::{IN_PLACE, STANDARD_INPUT, in_brackets, in_command, is_pipe, is_s
 pub use output::{Distribution, Outputs, ReadFile, Written, commit, create_file, write_file};
 #[cfg(test)]
 pub use recognise::format_of;
+pub use recognise::{is_of_office, office_document};
 pub use scratch::{scratch, scratch_directory};
 pub use staging::remove_unfinished;
 pub use stdout::is_redirected;

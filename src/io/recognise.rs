@@ -8,14 +8,13 @@ use crate::printable::{BYTE_ORDER_MARK, shell_word};
 use memchr::memmem;
 
 /// Unsupported compressions, archives and formats, by bytes at an offset: their name, and a command that extracts the contents.
-const FOREIGN: [(usize, &[u8], &str, &str); 9] = [
+const FOREIGN: [(usize, &[u8], &str, &str); 8] = [
     (0, b"BZh", "a bzip2-compressed file", "decompress it first: bzip2 -dc FILE | tatter ...{from} -"),
     (0, b"\xfd7zXZ\0", "an xz-compressed file", "decompress it first: xz -dc FILE | tatter ...{from} -"),
     (0, b"\x04\x22\x4d\x18", "an lz4-compressed file", "decompress it first: lz4 -dc FILE | tatter ...{from} -"),
     (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive", "extract a member first: 7z e -so FILE MEMBER | tatter ... -"),
     (0, b"\x89HDF\r\n\x1a\n", "an HDF5 file", "write its records as JSON Lines with Python's h5py"),
     (0, b"Obj\x01", "an Avro file", "convert it first: python3 -m fastavro FILE | tatter ... -"),
-    (30, b"[Content_Types].xml", "an Office document", "save the sheet as CSV"),
     (0, b"SQLite format 3\0", "an SQLite database", "query it first: sqlite3 -json FILE 'SELECT ...' | tatter ... --from json -"),
     (0, b"MATLAB 5.0 MAT-file", "a MATLAB file", "save its variables as an npz with Python's scipy.io.loadmat and numpy.savez"),
 ];
@@ -46,7 +45,12 @@ pub fn check(suspect: &Suspect) -> Result<()> {
         if reads_any_text(suspect) {
             None
         } else {
-            html(head).or_else(|| compressed(suspect)).or_else(|| foreign(suspect)).or_else(|| utf16(suspect)).or_else(|| csv(suspect))
+            html(head)
+                .or_else(|| compressed(suspect))
+                .or_else(|| foreign(suspect))
+                .or_else(|| office(suspect))
+                .or_else(|| wide_text(suspect))
+                .or_else(|| csv(suspect))
         }
     });
     match found {
@@ -131,21 +135,50 @@ fn foreign(suspect: &Suspect) -> Option<Error> {
     )
 }
 
-/// Four ASCII characters of two bytes each, in either byte order, after a byte order mark: two bytes could be the start of a binary
-/// format. For input that is read as text, the mark may be missing.
-fn utf16(suspect: &Suspect) -> Option<Error> {
-    let (mark, rest) = suspect.head.split_first_chunk()?;
-    let (order, text) = match mark {
-        [0xff, 0xfe] | [0xfe, 0xff] => ("", rest),
-        [_, 0] if is_read_as_text(suspect) => ("LE", suspect.head),
-        [0, _] if is_read_as_text(suspect) => ("BE", suspect.head),
-        _ => return None,
-    };
-    let low = usize::from(*mark == [0xfe, 0xff] || order == "BE");
-    let is_ascii = |pair: &[u8; 2]| pair[1 - low] == 0 && (pair[low].is_ascii_graphic() || pair[low].is_ascii_whitespace());
-    let is_utf16 = text.first_chunk::<8>()?.as_chunks::<2>().0.iter().all(is_ascii);
-    let way_out = format!("iconv -f UTF-16{order} -t UTF-8 {} | tatter ...{} -", in_command(suspect.name), from_option(suspect));
-    is_utf16.then(|| Error::data("this is UTF-16, and text must be UTF-8").help(way_out))
+/// The beginnings of the names of files in the zip archives that office programs write.
+const OFFICE: [&str; 6] = ["[Content_Types].xml", "docProps/", "_rels/.rels", "xl/", "word/", "ppt/"];
+
+/// Whether a zip archive with a file of this name is a document of an office program.
+pub fn is_of_office(member: &str) -> bool {
+    OFFICE.iter().any(|name| member.starts_with(name))
+}
+
+/// The error for a document of an office program.
+pub fn office_document() -> Error {
+    Error::data("this is an Office document, which is not supported").help("save the sheet as CSV")
+}
+
+/// A zip archive whose first file, which is named at byte 30, is one of an office program. OpenDocument begins with its type.
+fn office(suspect: &Suspect) -> Option<Error> {
+    let name = suspect.head.strip_prefix(b"PK\x03\x04").and_then(|rest| rest.get(26..))?;
+    let is_office = OFFICE.iter().any(|office| name.starts_with(office.as_bytes()));
+    (is_office || name.starts_with(b"mimetypeapplication/vnd.oasis.opendocument")).then(office_document)
+}
+
+/// UTF-32 or UTF-16: eight bytes of ASCII characters, in either byte order, after a byte order mark: the mark alone could be the start
+/// of a binary format. For input that is read as text, the mark may be missing.
+fn wide_text(suspect: &Suspect) -> Option<Error> {
+    let all = [(4, "LE"), (4, "BE"), (2, "LE"), (2, "BE")];
+    all.into_iter().find_map(|(width, order)| {
+        let (mut mark, mut low) = ([0xff, 0xfe, 0, 0][..width].to_vec(), 0);
+        if order == "BE" {
+            mark.reverse();
+            low = width - 1;
+        }
+        let (order, text) = match suspect.head.strip_prefix(mark.as_slice()) {
+            Some(text) => ("", text),
+            None if is_read_as_text(suspect) => (order, suspect.head),
+            None => return None,
+        };
+        let is_ascii = |(place, byte): (usize, &u8)| match place % width == low {
+            true => byte.is_ascii_graphic() || byte.is_ascii_whitespace(),
+            false => *byte == 0,
+        };
+        let encoding = format!("UTF-{}", 8 * width);
+        let way_out = format!("iconv -f {encoding}{order} -t UTF-8 {} | tatter ...{} -", in_command(suspect.name), from_option(suspect));
+        let error = || Error::data(format!("this is {encoding}, and text must be UTF-8")).help(way_out);
+        text.get(..8)?.iter().enumerate().all(is_ascii).then(error)
+    })
 }
 
 /// ` --from FORMAT` for a pipe from the input, if its bytes do not identify the format.
@@ -385,6 +418,9 @@ mod tests {
             (b"\xff\xfea\0\n\0x\0\n\0", None, None, "this is UTF-16, and text must be UTF-8"),
             (b"\xfe\xff\0a\0\n\0x\0\n", Some("csv"), None, "this is UTF-16, and text must be UTF-8"),
             (b"\xfe\xffa\0\n\0x\0\n\0", Some("csv"), None, "good"),
+            (b"\xff\xfe\0\0{\0\0\0\"\0\0\0", None, None, "this is UTF-32, and text must be UTF-8"),
+            (b"\0\0\xfe\xff\0\0\0a\0\0\0\n", Some("csv"), None, "this is UTF-32, and text must be UTF-8"),
+            (b"a\0\0\0\n\0\0\0", Some("csv"), None, "this is UTF-32, and text must be UTF-8"),
             (b"a\0\n\0x\0\n\0", Some("csv"), None, "this is UTF-16, and text must be UTF-8"),
             (b"\0a\0\n\0x\0\n", None, Some("tsv"), "this is UTF-16, and text must be UTF-8"),
             (b"a\0\n\0x\0\n\0", Some("bin"), None, "good"),
@@ -394,6 +430,12 @@ mod tests {
             (b"ORC,URUK\n1,2\n", Some("csv"), None, "good"),
             (
                 b"PK\x03\x04\x14\0\x06\0\x08\0\0\0!\0=>\xf1\xaf\x80\x01\0\0X\x06\0\0\x13\0\x08\x02[Content_Types].xml",
+                None,
+                None,
+                "this is an Office document, which is not supported",
+            ),
+            (
+                b"PK\x03\x04\x14\0\0\0\x08\0\0\0!\0\0\0\0\0\0\0\0\0\0\0\0\0\x10\0\0\0docProps/app.xml",
                 None,
                 None,
                 "this is an Office document, which is not supported",

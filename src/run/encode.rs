@@ -1,5 +1,6 @@
 //! The last stateless step of a run: encodes records, or digests them for a report.
 
+use super::first_bad::first_bad;
 use super::work::{Load, Work};
 use crate::chunk::Chunk;
 use crate::error::{Error, Kind, Result};
@@ -35,7 +36,7 @@ impl Last {
         };
         match digest.digest(&chunk) {
             Ok(digest) => work.load = Load::Digest { digest, nrows: chunk.nrows as u64 },
-            Err(error) => work.error = Some(chunk.origin.resolve(error, chunk.nrows)),
+            Err(error) => work.error = Some(first_bad(&chunk, error, |part| digest.digest(&part)).1),
         }
         work
     }
@@ -82,7 +83,8 @@ impl Encoder {
 
     fn encode_group(&self, target: u64, chunks: Vec<Chunk>) -> Result<Vec<(u64, Encoded)>> {
         let Some(whole) = &self.per_record else {
-            return Ok(vec![(target, self.encode.encode_group(chunks)?)]);
+            let encoded = self.encode.encode_group(chunks.clone()).map_err(|error| self.first_error(&chunks, error))?;
+            return Ok(vec![(target, encoded)]);
         };
         let chunk = Chunk::concat(&chunks)?;
         let (origin, nrows) = (chunk.origin.clone(), chunk.nrows);
@@ -97,6 +99,12 @@ impl Encoder {
             writer.finish()?;
         }
         Ok(Vec::new())
+    }
+
+    /// The error for the first record that cannot be encoded; `error` is that of all chunks.
+    fn first_error(&self, chunks: &[Chunk], error: Error) -> Error {
+        let failed = chunks.iter().find_map(|chunk| Some((chunk, self.encode.encode(chunk.clone()).err()?)));
+        failed.map_or(error, |(chunk, error)| first_bad(chunk, error, |part| self.encode.encode(part)).1)
     }
 }
 

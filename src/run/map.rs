@@ -3,10 +3,11 @@
 //! Bad records travel as faults with the good ones and are counted at the sink, where order is restored. So does the
 //! first error, after the records that precede it.
 
+use super::first_bad::first_bad;
 use super::uncovered::{by_combined, by_record, by_verb};
 use super::work::{Load, Work};
 use crate::chunk::{Chunk, Decoded, Fault, Origin, Rows};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Kind, Result};
 use crate::schema::Schema;
 use crate::verbs::Map;
 use std::collections::HashMap;
@@ -116,7 +117,7 @@ fn map_chunk(mut chunk: Chunk, maps: &[Step], skip: bool, work: &mut Work) -> Re
         chunk = match apply(map.as_ref(), chunk, skip, &mut work.faults) {
             Ok(chunk) => chunk,
             Err(error) => {
-                let (before, error) = first_bad(map.as_ref(), &given, error);
+                let (before, error) = first_bad(&given, error, |part| map.apply(part));
                 work.error = Some(match (skip, map.keeps_rows()) {
                     (false, true) if given.origin.is_of_single_records() => by_record(error),
                     (false, _) => error,
@@ -129,23 +130,6 @@ fn map_chunk(mut chunk: Chunk, maps: &[Step], skip: bool, work: &mut Work) -> Re
         chunk.check(schema)?;
     }
     Ok(chunk)
-}
-
-/// The number of records before the first that a map rejects, and the error. A map works on a chunk field by field, but
-/// which record is named must not depend on chunk boundaries.
-fn first_bad(map: &dyn Map, chunk: &Chunk, mut error: Error) -> (usize, Error) {
-    let (mut start, mut end) = (0, chunk.nrows);
-    while error.kind() == Kind::Data && end - start > 1 {
-        let middle = start + (end - start) / 2;
-        if let Err(earlier) = map.apply(chunk.slice(start, middle - start)) {
-            (end, error) = (middle, earlier);
-        } else if let Err(later) = map.apply(chunk.slice(middle, end - middle)) {
-            (start, error) = (middle, later);
-        } else {
-            break;
-        }
-    }
-    (start, chunk.slice(start, end - start).origin.resolve(error, end - start))
 }
 
 /// Applies one map. If bad records may be skipped, they are found by bisecting the chunk, because they are few.

@@ -20,6 +20,7 @@ pub mod encode;
 pub mod engine;
 pub mod execute;
 pub mod explain;
+mod first_bad;
 pub mod fold;
 pub mod format;
 mod hive;

@@ -214,7 +214,7 @@ impl<'a> Run<'a> {
             (true, true) => None,
             (false, true) => Some(self.options.infer_bytes),
         };
-        if needs_records {
+        if needs_records || self.types_of.is_some() {
             // The bytes sampled from a pipe are read again; the sample ends at a block boundary, slightly later.
             self.inputs.remember(u64::MAX);
         }
@@ -352,21 +352,29 @@ impl<'a> Run<'a> {
         self.found_no_fields = demand.fields == Wanted::All && inferred.schema.fields.is_empty();
         match self.bind(&inferred.schema) {
             // A field may appear, or get its type, after the sample or the records that are needed.
-            Err(error)
-                if matches!(error.kind(), Kind::Usage | Kind::Data)
-                    && (!inferred.is_settled
-                        || self.types_of.is_some()
-                        || (self.options.only.is_some() && !self.inputs.infers_from_all()))
-                    && self.inputs.are_regular() =>
-            {
+            Err(error) if matches!(error.kind(), Kind::Usage | Kind::Data) && self.learns_more(&inferred) => {
+                let regular = self.inputs.are_regular();
                 self.types_of = None;
                 self.inputs.infer_from_all();
-                self.inputs.reopen()?;
-                self.infer_and_bind_all(demand, None)
+                if regular {
+                    self.inputs.reopen()?;
+                    return self.infer_and_bind_all(demand, None);
+                }
+                match self.infer_and_bind_all(demand, sample_bytes) {
+                    // The start of the pipe is gone.
+                    Err(again) if again.kind() == Kind::Io => Err(error),
+                    result => result,
+                }
             }
             Err(error) if error.kind() == Kind::Usage => Err(self.better_message(error, demand)),
             chain => Ok((inferred, chain?)),
         }
+    }
+
+    /// Whether types can be inferred from more records.
+    fn learns_more(&self, inferred: &Inferred) -> bool {
+        let of_few = self.types_of.is_some() || (self.options.only.is_some() && !self.inputs.infers_from_all());
+        of_few || (!inferred.is_settled && self.inputs.are_regular())
     }
 
     fn bind(&self, schema: &Schema) -> Result<Chain> {

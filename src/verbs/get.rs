@@ -27,8 +27,8 @@ all shards; messages and --source name the shard and number within it.
 If `get` is the first verb of a chain, it stops reading after the last selected record. Only the selected records are read from an \
 ArrayRecord, and from a TFRecord file with an index next to it (`tatter index x.tfrecord` creates x.tfrecord.idx). From a TFDS directory, \
 only the shards that contain selected records are read, and from a Parquet or Arrow file, only the row groups or record batches that do. \
-Types are inferred from these records only, with or without an index. An index that does not match its file is ignored, with a notice; -v \
-reports which index was used.";
+Types are inferred from these records only, with or without an index, unless a verb names a field that does not occur in them. An index \
+that does not match its file is ignored, with a notice; -v reports which index was used.";
     const EXAMPLES: &'static [Example] = &[
         Example {
             about: "two records",

@@ -27,7 +27,7 @@ impl Verb for Head {
     const ABOUT: &'static str = "\
 Reading stops as soon as N records have been written, so the first records of a huge file or an endless pipe appear immediately. \
 Types are inferred from these records only, unless an earlier verb, such as `map`, `cast` or `filter`, computes with values \
-or chooses records.
+or chooses records, or a verb names a field that does not occur in them.
 
 With --by, all input is read, and the first N records of each key are passed on as they come. Keys are compared as in `unique`. The distinct \
 keys are kept in memory. Beyond --max-memory, records with new keys are set aside in a temporary file (see --temp-dir) until all input is \

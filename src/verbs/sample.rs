@@ -173,7 +173,8 @@ impl Sample {
             }
             (Share::Most(_), _) => "sample fewer records",
         };
-        Ok(Drawing { drawn: LeastOfEach::new(text, way_out, share, keys, options), weights, random })
+        let is_empty = matches!(share, Share::Most(0));
+        Ok(Drawing { is_empty, drawn: LeastOfEach::new(text, way_out, share, keys, options), weights, random })
     }
 
     fn random(&self, options: &Options) -> Random {
@@ -257,6 +258,8 @@ impl Fold for Reservoir {
 
 /// Gives each record a random rank and keeps those of least rank.
 struct Drawing {
+    /// Whether no records are drawn.
+    is_empty: bool,
     drawn: LeastOfEach,
     weights: Option<NumberField>,
     random: Random,
@@ -264,6 +267,9 @@ struct Drawing {
 
 impl Fold for Drawing {
     fn push(&mut self, chunk: Chunk, _: &mut Vec<Chunk>) -> Result<Flow> {
+        if self.is_empty {
+            return Ok(Flow::Done);
+        }
         // The bits of floats that are not negative have their order.
         let random = &mut self.random;
         let Some(field) = &self.weights else {

@@ -54,9 +54,9 @@ are compared as in `unique`.";
     fn bind(&self, schema: &Arc<Schema>, options: &Options) -> Result<Bound> {
         let records = self.count.check()?;
         let count = usize::try_from(records).unwrap_or(usize::MAX);
-        if let Some(by) = &self.by {
+        let keys = self.by.as_ref().map(|by| by.fields(schema, &format!("tail {records}"))).transpose()?;
+        if let Some(keys) = keys.filter(|_| count > 0) {
             let way_out = "keep fewer records of each, or use a coarser key computed with map";
-            let keys = by.fields(schema, &format!("tail {records}"))?;
             let last = LeastOfEach::new(format!("tail {records} --by"), way_out, Share::Most(count), keys, options);
             return Ok(Bound { schema: schema.clone(), operator: Operator::Fold(Box::new(LastOfEach { last, nrows: 0 })) });
         }
@@ -89,7 +89,7 @@ impl Fold for Last {
             self.queue.push_back(chunk.slice(chunk.nrows - nrows, nrows))?;
         }
         self.queue.keep_last(self.count);
-        Ok(Flow::More)
+        Ok(if self.count == 0 { Flow::Done } else { Flow::More })
     }
 
     fn finish(&mut self) -> Result<Option<Chunk>> {

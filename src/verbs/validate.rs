@@ -114,6 +114,10 @@ struct Findings {
     unnamed: Vec<Unnamed>,
     /// The first errors.
     errors: Vec<Error>,
+    /// Errors in the records up to the current chunk that are not yet among them, with their input and record, to sort by.
+    pending: Vec<((usize, u64), Error)>,
+    /// The inputs of errors, in order.
+    inputs: Vec<Option<Arc<str>>>,
     allowed: u64,
     /// Whether the report is JSON.
     is_json: bool,
@@ -123,9 +127,23 @@ struct Findings {
 
 impl Findings {
     fn note(&mut self, error: &Error) {
-        if self.errors.len() < SHOWN {
-            self.errors.push(error.clone());
+        if self.errors.len() >= SHOWN {
+            return;
         }
+        let (at, before) = (error.location(), self.pending.last().map_or((0, 0), |(key, _)| *key));
+        let key = at.records.map_or(before, |(record, _)| (place_in(&mut self.inputs, at.input.as_ref()), record));
+        self.pending.push((key, error.clone()));
+        if self.pending.len() > 8 * SHOWN {
+            self.pending.sort_by_key(|(key, _)| *key);
+            self.pending.truncate(SHOWN);
+        }
+    }
+
+    /// Lists the errors of a chunk in the order of the records, in which neither its bad records nor its fields are noted.
+    fn list_pending(&mut self) {
+        self.pending.sort_by_key(|(key, _)| *key);
+        let left = SHOWN - self.errors.len();
+        self.errors.extend(self.pending.drain(..).take(left).map(|(_, error)| error));
     }
 
     /// Notes the fields that `--schema` does not name, at the first record with a value there.
@@ -196,14 +214,17 @@ impl Report for Findings {
             self.order(field, column, &FieldPath::name(&field.name), &mut |row| row, &chunk.origin);
         }
         self.note_unnamed(chunk)?;
+        self.list_pending();
         Ok(Flow::More)
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> Result<Verdict> {
         let notices = self.notices.take();
+        self.list_pending();
         // Those without values.
         let others: Vec<Error> = self.unnamed.iter().filter(|field| !field.is_noted).map(|field| not_in_schema(&field.path)).collect();
-        others.iter().for_each(|error| self.note(error));
+        let left = SHOWN - self.errors.len();
+        self.errors.extend(others.into_iter().take(left));
         let found = self.bad + self.unordered + self.unnamed.len() as u64 + notices.len() as u64;
         let text = if self.is_json { self.json(&notices) } else { self.text(&notices) };
         writeln!(out, "{text}").map_err(|e| Error::io("output", "cannot write", &e))?;
@@ -255,6 +276,14 @@ impl Findings {
         lines.push(parts.join(", "));
         lines.join("\n")
     }
+}
+
+/// The position of an input in the list, to which it is added.
+fn place_in(inputs: &mut Vec<Option<Arc<str>>>, input: Option<&Arc<str>>) -> usize {
+    inputs.iter().position(|known| known.as_ref() == input).unwrap_or_else(|| {
+        inputs.push(input.cloned());
+        inputs.len() - 1
+    })
 }
 
 fn not_in_schema(path: &FieldPath) -> Error {

@@ -8,7 +8,7 @@ use super::stream::member_bytes;
 use super::zip::{END, LOCAL};
 use crate::error::{Error, Reason, Result};
 use crate::formats::columnar::source::Source;
-use crate::io::{Input, in_command};
+use crate::io::{Input, in_command, is_of_office, office_document};
 use crate::path::quoted;
 use crate::printable::counted;
 
@@ -67,6 +67,9 @@ fn no_arrays(members: &[String], input: &str) -> Error {
     if members.iter().any(|name| name.ends_with("data.pkl")) {
         return Error::data("this is a PyTorch checkpoint, a pickle that may contain code, so tatter does not load it")
             .help("save its tensors in Python: safetensors.torch.save_file(torch.load(FILE), \"x.safetensors\")");
+    }
+    if members.iter().any(|name| is_of_office(name)) {
+        return office_document();
     }
     let names: Vec<&str> = members.iter().take(5).map(String::as_str).collect();
     Error::data(format!("this zip archive contains {} and no NumPy arrays", names.join(", ")))

@@ -1,5 +1,6 @@
 //! Decodes a record batch, or a range of its rows.
 
+use super::below_nulls;
 use super::divided::Divided;
 use super::known::{Dictionaries, Known, unexpected};
 use super::message::Framed;
@@ -11,10 +12,10 @@ use crate::path::quoted;
 use crate::tensor::arrow::expanded_nbytes;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Decimal128Type;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_ipc::MetadataVersion;
 use arrow_ipc::reader::RecordBatchDecoder;
-use arrow_schema::DECIMAL128_MAX_PRECISION;
+use arrow_schema::{DECIMAL128_MAX_PRECISION, SchemaRef};
 use std::sync::Arc;
 
 /// A record batch to be decoded, or a range of its rows.
@@ -56,7 +57,10 @@ impl Batch {
         let named = origin.clone();
         let decoded = contain("a record batch", || {
             let start = usize::try_from(start).map_err(|_| Error::data("a record batch has too many rows"))?;
-            let arrays = self.shared(start / count.max(1))?;
+            // A row of the whole batch.
+            let record = |row: usize| first + 1 + (row as u64) - (start as u64);
+            let located = |e: Error| e.locate(|at| at.records = at.row.take().map(|row| (record(row), record(row))).or(at.records));
+            let arrays = self.shared(start / count.max(1)).map_err(located)?;
             let arrays: Vec<ArrayRef> = arrays.iter().map(|c| c.slice(start, count)).collect();
             if let Some(error) = self.too_large(&arrays) {
                 return match count {
@@ -84,9 +88,18 @@ impl Batch {
         let version: MetadataVersion = message.version();
         let header = message.header_as_record_batch().ok_or_else(|| Error::data("a record batch has no header"))?;
         let body = self.framed.load()?;
-        let batch = RecordBatchDecoder::try_new(&body, header, self.known.schema.clone(), &self.dictionaries.by_id, &version)
-            .and_then(|decoder| decoder.with_projection(Some(roots)).read_record_batch())
-            .map_err(unexpected)?;
+        let read = |schema: SchemaRef| {
+            RecordBatchDecoder::try_new(&body, header, schema, &self.dictionaries.by_id, &version)
+                .and_then(|decoder| decoder.with_projection(Some(roots)).read_record_batch())
+                .map_err(unexpected)
+        };
+        let batch = match read(self.known.schema.clone()) {
+            Ok(batch) => batch,
+            Err(error) => {
+                let Ok(unchecked) = read(below_nulls::unchecked(&self.known.schema)) else { return Err(error) };
+                self.visible(roots, &unchecked)?
+            }
+        };
         if batch.num_rows() as u64 != self.nrows {
             return Err(Error::data(format!("a record batch of {} rows claims {}", batch.num_rows(), self.nrows)));
         }
@@ -98,6 +111,19 @@ impl Batch {
             })?;
         }
         Ok(batch.columns().to_vec())
+    }
+
+    /// A batch of the columns `roots` that was decoded unchecked, with the values that nulls leave visible.
+    fn visible(&self, roots: &[usize], unchecked: &RecordBatch) -> Result<RecordBatch> {
+        let schema = self.known.schema.project(roots).map_err(unexpected)?;
+        let checked = below_nulls::Checked { dictionaries: &self.dictionaries.by_id };
+        let column = |(root, array): (&usize, &ArrayRef)| {
+            let (field, name) = (self.known.schema.field(*root), &self.known.fields[*root].name);
+            checked.array(array, field, None).map_err(|e| e.within(quoted(name)))
+        };
+        let columns = roots.iter().zip(unchecked.columns()).map(column).collect::<Result<Vec<_>>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(unchecked.num_rows()));
+        RecordBatch::try_new_with_options(Arc::new(schema), columns, &options).map_err(unexpected)
     }
 
     /// The error if the rows of the columns take too much memory once each has its own values.

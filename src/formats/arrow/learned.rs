@@ -7,8 +7,9 @@ use arrow_array::{ArrayRef, new_empty_array};
 use arrow_schema::{DataType, Field as ArrowField, Schema};
 use std::collections::HashMap;
 
+/// The id under which messages send the dictionary of a field.
 #[expect(deprecated, reason = "no other way leads from a field to its dictionary")]
-fn id(field: &ArrowField) -> Option<i64> {
+pub fn id(field: &ArrowField) -> Option<i64> {
     field.dict_id()
 }
 

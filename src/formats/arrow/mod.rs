@@ -2,11 +2,13 @@
 //!
 //! - [`message`]: the framing of messages;
 //! - [`read`]: record batches as tasks; [`sizes`]: their sizes in memory; [`divided`]: a large batch, shared by its tasks;
+//! - [`below_nulls`]: values that Arrow does not specify;
 //! - [`write`]: record batches encoded on any thread;
 //! - [`dictionaries`]: the dictionaries of an output.
 
 mod batch;
 mod batches;
+mod below_nulls;
 mod dictionaries;
 mod divided;
 mod file;

@@ -3,6 +3,7 @@
 use super::cell::may_mean_null;
 use crate::error::Error;
 use crate::hint::Hint;
+use crate::numerals::Comma;
 use crate::options::Options;
 use crate::path::{in_expression, quoted};
 use crate::printable::{shell_quoted, shell_word};
@@ -21,13 +22,13 @@ pub struct Clash {
     pub word_line: u64,
     /// The type of the other values.
     pub others: Option<DType>,
-    /// The type of the numbers, if the string is one with commas, such as `1,234`.
-    pub commas: Option<DType>,
+    /// If the string is a number with commas, such as `1,234`: what they can be, and the type of the numbers then.
+    pub commas: Vec<(Comma, DType)>,
 }
 
 impl Clash {
     pub fn new(message: String) -> Clash {
-        Clash { message, words: Vec::new(), word_line: 0, others: None, commas: None }
+        Clash { message, words: Vec::new(), word_line: 0, others: None, commas: Vec::new() }
     }
 }
 
@@ -68,14 +69,15 @@ pub fn error(columns: &[ClashingColumn], missing: Vec<String>, options: &Options
     if let (Some(types), []) = (other_types, others) {
         error = error.help(Hint::to_skip_with(&schema(types.into_iter()), "to skip the records with other values"));
     }
-    if let ([column], Some(number)) = (columns, columns.first().and_then(|column| column.clash.commas.as_ref())) {
+    if let [column] = columns
+        && !column.clash.commas.is_empty()
+    {
         let name = in_expression(&column.name);
-        let map = format!("{name} = strings.to_number(strings.regex_replace({name}, \",\", \"\"), {number})");
-        return error.help(format!(
-            "to remove the commas: map {} {}",
-            shell_word(&map),
-            schema([(column.name.as_str(), "string")].into_iter())
-        ));
+        let text = schema([(column.name.as_str(), "string")].into_iter());
+        return column.clash.commas.iter().fold(error, |error, (comma, dtype)| {
+            let map = shell_word(&format!("{name} = strings.to_number({}, {dtype})", comma.replaced(&name)));
+            error.help(format!("{}: map {map} {text}", comma.remedy()))
+        });
     }
     match as_nulls(columns, missing, options) {
         Some(help) => error.help(help),

@@ -7,6 +7,7 @@ use super::fields::{Fields, MISQUOTED};
 use crate::decimal::fits_float64;
 use crate::error::Result;
 use crate::formats::format::{Observed, Request};
+use crate::numerals::Comma;
 use crate::options::OnError;
 use crate::path::quoted;
 use crate::printable::{counted, is_or_are};
@@ -319,7 +320,7 @@ impl ColumnSeen {
                 let word = self.first(CellKind::Text).filter(|first| first.text.len() < SHOWN_NBYTES);
                 let word_line = word.as_ref().map_or(0, |first| first.line);
                 let word = word.and_then(|first| String::from_utf8(first.text).ok());
-                let number = word.as_ref().filter(|word| word.contains(',')).map(|word| word.trim().replace(',', ""));
+                let with_commas = word.clone().filter(|word| word.contains(','));
                 let word = word.filter(|word| !word.contains([',', '\n']));
                 // These are not words for null, however they are spelled: `TRUE`, `+5`.
                 let is_boolean = |word: &String| ["true", "false"].iter().any(|other| word.eq_ignore_ascii_case(other));
@@ -331,11 +332,17 @@ impl ColumnSeen {
                     [CellKind::Float, CellKind::Text] | [CellKind::Integer, CellKind::Float, CellKind::Text] => Some(DType::Float64),
                     _ => None,
                 };
-                let commas = match number {
-                    Some(number) if number.parse::<i64>().is_ok() && others == Some(DType::Int64) => Some(DType::Int64),
-                    Some(number) if is_value(&number) => Some(DType::Float64),
-                    _ => None,
-                };
+                let is_number = matches!(others, Some(DType::Int64 | DType::Float64));
+                let commas = with_commas.filter(|_| is_number).map_or_else(Vec::new, |word| {
+                    let is_whole = others == Some(DType::Int64) && !word.contains('.');
+                    let dtype = |comma| if is_whole && comma == Comma::Thousands { DType::Int64 } else { DType::Float64 };
+                    let mut readings = Comma::readings(&word);
+                    // Beside numbers with a decimal point, commas are none.
+                    if others == Some(DType::Float64) && readings.contains(&Comma::Thousands) {
+                        readings = vec![Comma::Thousands];
+                    }
+                    readings.into_iter().map(|comma| (comma, dtype(comma))).collect()
+                });
                 let words = word.filter(|word| !is_value(word)).into_iter();
                 let missing = self.firsts[CellKind::Missing as usize].as_ref().map(First::lossy);
                 return Err(Clash {

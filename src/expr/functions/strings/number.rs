@@ -12,6 +12,7 @@ use crate::expr::kernels::datum::RowError;
 use crate::expr::kernels::printf::{Format, Notation, parse_float, parse_integer};
 use crate::expr::kernels::text::{TextBuilder, Texts};
 use crate::expr::operand::OperandKind;
+use crate::numerals::Comma;
 use crate::schema::DType;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -181,8 +182,9 @@ fn read<T: arrow_array::ArrowPrimitiveType>(
             parse(text).ok_or_else(|| {
                 let shown: String = String::from_utf8_lossy(text).chars().take(40).collect();
                 let error = Error::data(format!("the string {shown:?} is not a valid {to}"));
-                let has_commas = shown.contains(',') && parse(shown.replace(',', "").as_bytes()).is_some();
-                (i, if has_commas { error.help("to remove the commas: strings.regex_replace(x, \",\", \"\")") } else { error })
+                let is_fraction = to.is_float();
+                let readings = Comma::readings(&shown).into_iter().filter(|comma| *comma == Comma::Thousands || is_fraction);
+                (i, readings.fold(error, |error, comma| error.help(format!("{}: {}", comma.remedy(), comma.replaced("x")))))
             })
         })
         .collect::<Result<Vec<_>, _>>()?;
