@@ -14,7 +14,7 @@
 //! Semantics: Arrow's validity bitmaps. TensorFlow's tensors have no nulls.
 
 use super::apply::pointwise;
-use super::time::{time_constant, unusable};
+use super::time::{texts_of, times_of_literal};
 use crate::error::Result;
 use crate::expr::call::{Arg, Call, Function, as_maps, as_node, is_map, moved, moved_node, not_null, strict};
 use crate::expr::error::{ExprError, ExprResult, conversion, text_at};
@@ -23,7 +23,7 @@ use crate::expr::kernels::compare::compare;
 use crate::expr::kernels::datum::Datum;
 use crate::expr::kernels::elementwise::choose;
 use crate::expr::kernels::level::{from_lengths, record_of};
-use crate::expr::kernels::time::time_of_text;
+use crate::expr::kernels::time::time_of;
 use crate::expr::operand::{Operand, OperandKind, describe};
 use crate::expr::syntax::Compare;
 use crate::expr::types::promote;
@@ -239,10 +239,10 @@ fn misfit(call: &Call, node: &Node, value: &Operand) -> Option<ExprError> {
 /// The value that replaces nulls or is replaced by them, which has the dtype of the others.
 fn filler_of(call: &Call, node: &Node, value: &Operand) -> ExprResult<Node> {
     let dtype = dtype_of_values(node);
-    let filler = match (dtype.filter(|dtype| dtype.time().is_some()), value.literal()) {
-        (Some(dtype), Some(Literal::String(text))) => {
-            let time = time_of_text(&text, &dtype.arrow()).map_err(|e| unusable(value, &format!("{}: ", call.name), &e))?;
-            time_constant(time, value)
+    let texts = value.literal().filter(|literal| texts_of(literal).is_some());
+    let filler = match (dtype.filter(|dtype| dtype.time().is_some()), texts) {
+        (Some(dtype), Some(texts)) => {
+            times_of_literal(&texts, value, &format!("{}: ", call.name), &|texts| time_of(texts, &dtype.arrow()))?
         }
         _ => {
             let filler = as_node(value, dtype)?;
