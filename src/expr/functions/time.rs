@@ -5,7 +5,7 @@
 use super::apply::{pointwise, unary};
 use crate::error::{Error, nearest};
 use crate::expr::call::{Arg, Call, Function};
-use crate::expr::error::{ExprError, ExprResult, text_at};
+use crate::expr::error::{ExprError, ExprResult, conversion, text_at};
 use crate::expr::eval::Node;
 use crate::expr::kernels::compare::{compare, compare_wide};
 use crate::expr::kernels::datum::Datum;
@@ -145,8 +145,11 @@ fn timestamp(call: &mut Call, [unit, tz, format]: [usize; 3]) -> ExprResult<Oper
         _ => false,
     };
     if !known {
-        let error = ExprError::at(x.span.clone(), format!("{} cannot be converted to {}", x.ty, DType::Arrow(Box::new(to))));
+        let to = DType::Arrow(Box::new(to));
+        let error = ExprError::at(x.span.clone(), format!("{} cannot be converted to {to}", x.ty));
         let is_float = x.ty.dtype().is_some_and(DType::is_float) && !x.ty.is_sparse();
+        let from = x.ty.dtype().filter(|_| !x.ty.is_sparse());
+        let error = error.help_if(from.and_then(|from| conversion(call.text(), &x.span, from, &to)));
         return Err(error.help_if(is_float.then(|| {
             let per_unit = match unit {
                 TimeUnit::Second => "1000000",
