@@ -4,6 +4,8 @@ use super::span::{Span, underlined};
 use crate::error::{Error, Kind, Message, Reason};
 use crate::printable::shell_word;
 use crate::schema::DType;
+use crate::schema::time::{TimeKind, TimeType, unit_within};
+use arrow_schema::TimeUnit;
 
 /// Advice for casts in the syntax of other languages.
 pub const CAST: &str = "to convert a number: cast(x, float64); to parse text: strings.to_number(x, float64)";
@@ -38,6 +40,33 @@ pub fn conversion(text: &str, span: &Span, from: &DType, to: &DType) -> Option<S
         (from, to) if from.is_integer() && to.time().is_some() => {
             Some(format!("to convert it from a number of seconds: timestamp({x}, unit=\"s\")"))
         }
+        (from, to) => clocks(x, from, to),
+    }
+}
+
+/// Advice to convert times to or from those of a zone, whose clocks are meant in one of two ways.
+pub fn clocks(x: &str, from: &DType, to: &DType) -> Option<String> {
+    let (from, to) = (from.time()?, to.time()?);
+    let is_date = |time: &TimeType| matches!(time.kind, TimeKind::Timestamp | TimeKind::Date);
+    if !is_date(&from) || !is_date(&to) {
+        return None;
+    }
+    let unit = match unit_within(from.nanos.min(to.nanos)) {
+        TimeUnit::Second => ", \"s\"",
+        TimeUnit::Millisecond => ", \"ms\"",
+        TimeUnit::Microsecond => "",
+        TimeUnit::Nanosecond => ", \"ns\"",
+    };
+    match (&from.zone, &to.zone) {
+        (None, Some(zone)) => Some(format!(
+            "if it is the local time in {zone}: timestamp(cast({x}, string){unit}, tz=\"{zone}\"); if it is UTC: timestamp(timestamp({x}{unit}, tz=\"UTC\"){unit}, tz=\"{zone}\")"
+        )),
+        (Some(_), None) if to.kind == TimeKind::Date => Some(format!(
+            "for the local date: cast(strftime({x}, \"%F\"), \"date32\"); for that in UTC: cast(timestamp({x}{unit}, tz=\"UTC\"), \"date32\")"
+        )),
+        (Some(_), None) => Some(format!(
+            "for the local time: timestamp(strftime({x}, \"%FT%T%.f\"){unit}); for UTC: timestamp(timestamp({x}{unit}, tz=\"UTC\"){unit})"
+        )),
         _ => None,
     }
 }

@@ -66,6 +66,7 @@ mod types;
 
 pub use advice::instead_of;
 pub use call::{computable, valueless};
+pub use error::clocks;
 pub use kernels::cast::{can_cast, cast};
 pub use kernels::hash::sip;
 pub use kernels::time::time_of_text;

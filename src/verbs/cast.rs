@@ -159,6 +159,10 @@ fn cast_type(path: &FieldPath, ty: &Type, to: &DType) -> Result<Type> {
                 error.help(format!("times are parsed from strings: cast {text} then cast {time}"))
             }
             d if d.time().is_some() || to.time().is_some() => {
+                let error = match expr::clocks(&path.in_expression(), from, to) {
+                    Some(advice) => error.help(format!("in map, {advice}")),
+                    None => error,
+                };
                 error.help("times can be cast to other units, to and from strings, and to and from int64, as a count of their units")
             }
             d if is_text(d) && to.is_tensor() && !is_text(to) => {

@@ -13,7 +13,7 @@ use crate::expr;
 use crate::options::Options;
 use crate::path::{FieldPath, quoted};
 use crate::schema::notation::parse_literal_for;
-use crate::schema::{DType, Element, Literal, Schema, Size, Type};
+use crate::schema::{DType, Dim, Element, Literal, Schema, Size, Type};
 use crate::tensor::Tensor;
 use crate::tensor::literal::literal_array;
 use crate::tensor::nulls::{Filling, all_known, fill_sparse, fill_values};
@@ -62,7 +62,7 @@ with one that has no entries. x=0 also replaces a null row of known size, such a
 one whose fields are null; then fill these fields: s={},s.a=0.
 
 A value is a literal: a number, True, \"text\", b\"bytes\"; a string does not need quotes, nor does a time (t=1970-01-01). It must fit the field's dtype; a field that is \
-always null takes the dtype of the value.
+always null takes the type of the value.
 
 With --forward, a field that is null as a whole takes the value of the most recent earlier record in which it is not null (with --by, the most \
 recent with the same key), whatever its type. Nulls before the first value stay, and so do nulls inside lists and structures. The last value of \
@@ -142,6 +142,8 @@ impl FillNull {
 struct Fills {
     /// The resulting type.
     ty: Type,
+    /// The types before and after a field of dtype null took that of a value.
+    taken: Option<(Type, Type)>,
     /// Null structures become structures of nulls.
     structures: bool,
     /// Null lists become empty.
@@ -154,7 +156,12 @@ struct Fills {
 
 impl Fills {
     fn of(ty: &Type, texts: &[&str], field: &FieldPath) -> Result<Fills> {
-        let mut filling = Fills { ty: ty.clone(), structures: false, lists: false, whole: None, value: None };
+        let mut filling = Fills { ty: ty.clone(), taken: None, structures: false, lists: false, whole: None, value: None };
+        let mut texts = texts.to_vec();
+        if ty.dtype() == Some(&DType::Null) {
+            // A list gives the field axes, and must not come after a value that has none.
+            texts.sort_by_key(|text| !text.trim_start().starts_with('['));
+        }
         for text in texts {
             filling.add(text, field)?;
         }
@@ -190,7 +197,7 @@ impl Fills {
         if literal == Literal::None {
             return Err(Error::usage("expected a value other than null"));
         }
-        let dtype = if dtype == DType::Null { self.take_dtype(&literal) } else { dtype };
+        let dtype = if dtype == DType::Null { self.take_type(&literal) } else { dtype };
         let is_sparse = self.ty.is_sparse();
         if literal == Literal::List(Vec::new()) && (is_sparse || !all_known(&self.ty.dims)) {
             self.lists = true;
@@ -205,6 +212,9 @@ impl Fills {
         if let Some(misfit) = literal.misfit(if of_list { &self.ty } else { &scalar }) {
             return Err(Error::usage(format!("cannot be filled with {literal}: {misfit}")));
         }
+        if of_list && let Some(value) = lone_value(&literal, &self.ty.dims) {
+            return Err(Error::usage(format!("cannot be filled with {literal}: found {value}, expected a list")));
+        }
         if of_list {
             Tensor::of_literal(&Type { optional: false, ..self.ty.clone() }, &literal)?;
             self.whole = Some(literal);
@@ -214,24 +224,20 @@ impl Fills {
         Ok(())
     }
 
-    /// A field that is always null takes the dtype of the first value given.
-    fn take_dtype(&mut self, literal: &Literal) -> DType {
-        let mut at = literal;
-        while let Literal::List(items) = at {
-            match items.first() {
-                Some(first) => at = first,
-                None => return DType::Null,
+    /// A field that is always null takes the dtype of the first value given, and the axes of a list that has more.
+    fn take_type(&mut self, literal: &Literal) -> DType {
+        let (dtype, depth) = dtype_and_depth(literal);
+        let before = self.taken.take().map_or_else(|| self.ty.clone(), |(before, _)| before);
+        let ty = &mut self.ty;
+        if ty.is_sparse() {
+            ty.element = Element::Sparse(dtype.clone());
+        } else {
+            ty.element = Element::Value(dtype.clone());
+            while ty.dims.len() < depth {
+                ty.dims.push(if ty.dims.is_empty() { Dim::UNIFORM } else { Dim::RAGGED });
             }
         }
-        let dtype = match at {
-            Literal::Bool(_) => DType::Bool,
-            Literal::Int(n) if i64::try_from(*n).is_ok() => DType::Int64,
-            Literal::Int(_) => DType::UInt64,
-            Literal::Float(_) => DType::Float64,
-            Literal::Bytes(_) => DType::Bytes,
-            _ => DType::String,
-        };
-        self.ty.element = if self.ty.is_sparse() { Element::Sparse(dtype.clone()) } else { Element::Value(dtype.clone()) };
+        self.taken = Some((before, Type { optional: true, with_nulls: true, ..ty.clone() }));
         dtype
     }
 
@@ -265,7 +271,10 @@ impl Fills {
             return fill_sparse(sparse, self.value.as_ref(), self.lists).map(Tensor::Sparse);
         }
         let dims = &self.ty.dims;
-        let mut tensor = tensor.clone();
+        let mut tensor = match &self.taken {
+            Some((before, after)) => tensor.widen(before, after)?,
+            None => tensor.clone(),
+        };
         if let (Some(literal), true) = (&self.whole, tensor.validity().is_some()) {
             tensor = tensor.fill_null_rows(&self.ty, literal)?;
         }
@@ -280,6 +289,35 @@ impl Fills {
             _ => Ok(tensor),
         }
     }
+}
+
+/// The first value of a literal in the place of a list of unknown size, which would be empty.
+fn lone_value<'a>(literal: &'a Literal, dims: &[Dim]) -> Option<&'a Literal> {
+    match literal {
+        Literal::List(items) => items.iter().find_map(|item| lone_value(item, dims.get(1..).unwrap_or(&[]))),
+        value => (!all_known(dims)).then_some(value),
+    }
+}
+
+/// The dtype of the values of a literal, that of the first one, and the number of its axes.
+fn dtype_and_depth(literal: &Literal) -> (DType, usize) {
+    let dtype = match literal {
+        Literal::List(items) => {
+            let items = items.iter().map(dtype_and_depth);
+            let (dtype, depth) = items.fold((DType::Null, 0), |(first, most), (dtype, depth)| {
+                (if first == DType::Null { dtype } else { first }, most.max(depth))
+            });
+            return (dtype, depth + 1);
+        }
+        Literal::None => DType::Null,
+        Literal::Bool(_) => DType::Bool,
+        Literal::Int(n) if i64::try_from(*n).is_ok() => DType::Int64,
+        Literal::Int(_) => DType::UInt64,
+        Literal::Float(_) => DType::Float64,
+        Literal::Bytes(_) => DType::Bytes,
+        Literal::String(_) => DType::String,
+    };
+    (dtype, 0)
 }
 
 /// A time or a decimal, from its text.

@@ -171,10 +171,12 @@ impl Sample {
             (Share::Fraction(_), None) => {
                 "sample a number of records of each key: sample 100 --by FIELDS; or about the fraction, without --by"
             }
+            (Share::Most(_), _) if self.by.is_some() => "sample fewer records of each, or use a coarser key computed with map",
             (Share::Most(_), _) => "sample fewer records",
         };
         let is_empty = matches!(share, Share::Most(0));
-        Ok(Drawing { is_empty, drawn: LeastOfEach::new(text, way_out, share, keys, options), weights, random })
+        let option = if self.by.is_some() { "--by" } else { "--weights" };
+        Ok(Drawing { is_empty, drawn: LeastOfEach::new(format!("{text} {option}"), way_out, share, keys, options), weights, random })
     }
 
     fn random(&self, options: &Options) -> Random {

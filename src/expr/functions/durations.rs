@@ -3,8 +3,8 @@
 //! Semantics: `pyarrow.compute.add`, `subtract`, `multiply` and `divide`.
 
 use super::apply::pointwise;
-use super::time::{alike, exact_literal, named, time_type};
-use crate::expr::call::{Arg, Call};
+use super::time::{alike, exact_literal, named, texts_of, time_type};
+use crate::expr::call::{Arg, Call, index_node, strict_node};
 use crate::expr::error::{ExprError, ExprResult, text_at};
 use crate::expr::kernels::durations::{difference, floor_quotient, product, quotient, sum};
 use crate::expr::kernels::elementwise::Binary;
@@ -92,22 +92,41 @@ fn side(call: &mut Call, op: Binary, i: usize, times: &[Option<TimeType>; 2]) ->
         return Ok(Some((call.sized(i)?, Side::Time(time.clone()))));
     }
     let item = call.operand(i)?.clone();
-    if let Some(Literal::String(text)) = item.literal() {
+    let literal = item.literal();
+    if let Some((literal, texts)) = literal.as_ref().and_then(|literal| Some((literal, texts_of(literal)?))) {
         let Some(other) = &times[1 - i] else { return Ok(None) };
-        let is_time = op == Binary::Subtract && other.kind != TimeKind::Duration && (i == 0 || parse_duration(&text).is_none());
+        let is_duration = texts.iter().all(|text| parse_duration(text).is_some());
+        let is_time = op == Binary::Subtract && other.kind != TimeKind::Duration && (i == 0 || !is_duration);
         let dtype = call.given(1 - i).and_then(Operand::node).and_then(|node| node.ty.dtype()).filter(|_| is_time);
         let to = dtype.map_or(DataType::Duration(TimeUnit::Second), DType::arrow);
-        let arg = exact_literal(call, &item, &text, &to)?;
+        let arg = exact_literal(call, &item, literal, &to)?;
         let time = time_type(&arg).ok_or_else(|| call.internal("a literal time"))?;
         return Ok(Some((arg, Side::Time(time))));
     }
-    let is_integer = match item.literal() {
-        Some(literal) => matches!(literal, Literal::Int(_)),
-        // As int64, larger numbers of uint64 would be others.
-        None => item.node().and_then(|node| node.ty.dtype()).is_some_and(|dtype| dtype.is_integer() && *dtype != DType::UInt64),
+    if !matches!(op, Binary::Multiply | Binary::FloorDivide) {
+        return Ok(None);
+    }
+    let is_integer = match &literal {
+        Some(literal) => is_integers(literal),
+        None => item.node().and_then(|node| node.ty.dtype()).is_some_and(DType::is_integer),
     };
-    let counted = is_integer && matches!(op, Binary::Multiply | Binary::FloorDivide);
-    Ok(if counted { Some((call.integers(i)?, Side::Integer)) } else { None })
+    if !is_integer {
+        return Ok(None);
+    }
+    let node = strict_node(&item)?;
+    // As int64, larger numbers of uint64 would be others.
+    let node = if node.ty.dtype() == Some(&DType::UInt64) { node } else { index_node(node, call.text())? };
+    let arg = call.push(node);
+    call.plain(&arg)?;
+    Ok(Some((arg, Side::Integer)))
+}
+
+/// Whether a literal is an integer, or a list of integers.
+fn is_integers(literal: &Literal) -> bool {
+    match literal {
+        Literal::List(items) => !items.is_empty() && items.iter().all(is_integers),
+        literal => matches!(literal, Literal::Int(_)),
+    }
 }
 
 /// The error for operands that the operation does not accept.

@@ -14,7 +14,7 @@
 //! Semantics: Arrow's validity bitmaps. TensorFlow's tensors have no nulls.
 
 use super::apply::pointwise;
-use super::time::{time_constant, unusable};
+use super::time::{texts_of, times_of_literal};
 use crate::error::Result;
 use crate::expr::call::{Arg, Call, Function, as_maps, as_node, is_map, is_of_times, moved_node, not_null, strict};
 use crate::expr::error::{ExprError, ExprResult, conversion, text_at};
@@ -23,7 +23,7 @@ use crate::expr::kernels::compare::compare;
 use crate::expr::kernels::datum::Datum;
 use crate::expr::kernels::elementwise::choose;
 use crate::expr::kernels::level::{from_lengths, record_of};
-use crate::expr::kernels::time::time_of_text;
+use crate::expr::kernels::time::time_of;
 use crate::expr::operand::{Operand, OperandKind, describe};
 use crate::expr::syntax::Compare;
 use crate::expr::types::promote;
@@ -137,8 +137,10 @@ fn drop_null(call: &mut Call) -> ExprResult<OperandKind> {
 }
 
 fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
-    let (node, x) = nullable(call)?;
     let value = call.operand(1)?.clone();
+    let node = as_node(call.operand(0)?, None)?;
+    let node = if node.ty.dtype() == Some(&DType::Null) { taken(call, node, &value)? } else { node };
+    let x = call.push(node.clone());
     let is_empty_list = value.elements().is_some_and(|items| items.is_empty());
     if (node.ty.fields().is_some() && !(is_empty_list && node.ty.rank() > 0)) || node.ty.is_sparse() {
         return Err(ExprError::at(x.span.clone(), format!("fill_null expects a tensor, found {}", describe(&node.ty)))
@@ -196,12 +198,30 @@ fn fill_null(call: &mut Call) -> ExprResult<OperandKind> {
             let Some(nulls) = t.validity() else { return Ok(t.clone()) };
             let n = t.nrows();
             let places: Vec<usize> = (0..n).map(|i| if nulls.is_valid(i) { i } else { n + record_of(&tensor, level, i) }).collect();
-            if matches!(t, Tensor::Leaf(a) if *a.data_type() == arrow_schema::DataType::Null) {
-                return filler.gather(&places.iter().map(|i| i - n).collect::<Vec<_>>());
-            }
             Tensor::concat(&[t, &*filler])?.gather(&places)
         })
     })
+}
+
+/// A tensor of dtype null, as one of the type of the value that replaces its nulls: that of its values, and the axes of a value
+/// that has more.
+fn taken(call: &Call, node: Node, value: &Operand) -> ExprResult<Node> {
+    let is_empty_list = value.elements().is_some_and(|items| items.is_empty());
+    let mut to = Type { optional: true, with_nulls: true, ..node.ty.clone() };
+    if is_empty_list && to.dims.is_empty() {
+        to.dims.push(Dim::UNIFORM);
+    }
+    if !is_empty_list && !node.ty.is_sparse() {
+        let filler = as_node(value, None)?.ty;
+        let Some(dtype) = filler.dtype().filter(|_| !filler.is_sparse()) else { return Ok(node) };
+        to.element = Element::Value(dtype.clone());
+        to.dims.extend(filler.dims.into_iter().skip(node.ty.rank()));
+    }
+    let (from, ty) = (node.ty.clone(), Type { optional: node.ty.optional, with_nulls: node.ty.with_nulls, ..to.clone() });
+    let mut taking = Call::operator(&call.name, node.span.clone(), call.text().clone());
+    let x = taking.push(node);
+    let kind = taking.one(ty, move |args| x.of(args)?.widen(&from, &to))?;
+    taking.result(kind)
 }
 
 /// The dtype of the values of a tensor, if there are any.
@@ -218,10 +238,10 @@ fn misfit(call: &Call, node: &Node, value: &Operand) -> Option<ExprError> {
 /// The value that replaces nulls or is replaced by them, which has the dtype of the others.
 fn filler_of(call: &Call, node: &Node, value: &Operand) -> ExprResult<Node> {
     let dtype = dtype_of_values(node);
-    let filler = match (dtype.filter(|dtype| dtype.time().is_some()), value.literal()) {
-        (Some(dtype), Some(Literal::String(text))) => {
-            let time = time_of_text(&text, &dtype.arrow()).map_err(|e| unusable(value, &format!("{}: ", call.name), &e))?;
-            time_constant(time, value)
+    let texts = value.literal().filter(|literal| texts_of(literal).is_some());
+    let filler = match (dtype.filter(|dtype| dtype.time().is_some()), texts) {
+        (Some(dtype), Some(texts)) => {
+            times_of_literal(&texts, value, &format!("{}: ", call.name), &|texts| time_of(texts, &dtype.arrow()))?
         }
         _ => {
             let filler = as_node(value, dtype)?;

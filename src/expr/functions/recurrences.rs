@@ -4,11 +4,13 @@
 
 use super::higher::items_of;
 use crate::expr::call::{Call, Function, as_node, cast_node, strict, strict_node};
-use crate::expr::error::{ExprError, ExprResult};
+use crate::expr::error::{ExprError, ExprResult, text_at};
 use crate::expr::eval::{Node, NodeKind, Param};
 use crate::expr::kernels::level::check_uniform;
+use crate::expr::literal;
 use crate::expr::operand::{Operand, OperandKind};
 use crate::expr::steps::{Order, Steps};
+use crate::expr::types::promote;
 use crate::schema::{DType, Dim, Size, Type};
 use std::sync::Arc;
 
@@ -70,19 +72,20 @@ fn steps(call: &mut Call, order: Order) -> ExprResult<OperandKind> {
     let item_types: Vec<Type> = items.iter().filter_map(Operand::node).map(|node| node.ty.clone()).collect();
     let item = argument(items, is_list, &elems);
     let given = call.given(2).cloned();
-    let (initial, is_tuple) = match &given {
-        Some(given) => {
-            let (list, is_tuple) = several(given, true);
-            let like = item_types.first().and_then(Type::dtype).filter(|_| !is_tuple && !is_list);
-            (list.iter().map(|one| initial_node(one, like, call)).collect::<ExprResult<Vec<_>>>()?, is_tuple)
-        }
-        None => (Vec::new(), is_list),
-    };
+    let (written, is_tuple) = given.as_ref().map_or((Vec::new(), is_list), |given| several(given, true));
+    let like = item_types.first().and_then(Type::dtype).filter(|_| !is_tuple && !is_list);
+    let mut initial = written.iter().map(|one| initial_node(one, like, call)).collect::<ExprResult<Vec<_>>>()?;
     if let (Some(given), true) = (&given, initial.is_empty()) {
         return Err(ExprError::at(given.span.clone(), format!("{}: the list of initial values is empty", call.name)));
     }
-    let before = if given.is_some() { initial.iter().map(|node| node.ty.clone()).collect() } else { item_types };
     let place = given.as_ref().unwrap_or(&elems);
+    if written.iter().any(Operand::is_literal) {
+        adapt(&written, &mut initial, |types| {
+            let (_, operands) = parameters(types, place);
+            Ok(several(&(function.apply)(vec![argument(operands, is_tuple, place), item.clone()], Vec::new())?, is_tuple).0)
+        });
+    }
+    let before = if given.is_some() { initial.iter().map(|node| node.ty.clone()).collect() } else { item_types };
     let (mut params, results, types) = bound(before, |types| {
         let (params, operands) = parameters(types, place);
         let result = (function.apply)(vec![argument(operands, is_tuple, place), item.clone()], Vec::new())?;
@@ -115,6 +118,27 @@ fn initial_node(item: &Operand, like: Option<&DType>, call: &Call) -> ExprResult
     // A fraction beside integers, as in arithmetic.
     let is_fraction = item.is_literal() && node.ty.dtype() == Some(&DType::Float32) && like.is_some_and(DType::is_integer);
     if is_fraction { cast_node(node, &DType::Float64, call.text()) } else { Ok(node) }
+}
+
+/// Gives initial values that are literals the dtypes of the results for them, if those hold them. These depend on each other, so
+/// that this takes at most one round for each, and one in which nothing changes.
+fn adapt(written: &[Operand], initial: &mut [Node], mut results: impl FnMut(&[Type]) -> ExprResult<Vec<Operand>>) {
+    for _ in 0..=initial.len() {
+        let types: Vec<Type> = initial.iter().map(|node| node.ty.clone()).collect();
+        // An error is found again, and reported, with the dtypes of the literals as they are then.
+        let Ok(results) = results(&types) else { return };
+        let mut is_changed = false;
+        for ((one, node), result) in written.iter().zip(&mut *initial).zip(&results) {
+            let (Some(literal), Ok(result)) = (one.literal(), as_node(result, node.ty.dtype())) else { continue };
+            let wider = result.ty.dtype().filter(|dtype| node.ty.dtype() != Some(*dtype) && literal::holds(dtype, &literal));
+            if let Some(adapted) = wider.and_then(|dtype| strict(as_node(one, Some(dtype)).ok()?).ok()) {
+                (*node, is_changed) = (adapted, true);
+            }
+        }
+        if !is_changed {
+            return;
+        }
+    }
 }
 
 /// Parameters for values of these types, and the values as operands.
@@ -170,8 +194,12 @@ fn results_of(result: &Operand, types: &[Type], is_tuple: bool, call: &Call) -> 
             let node = strict(as_node(result, ty.dtype())?)?;
             if node.ty.dtype() != ty.dtype() || node.ty.is_sparse() || node.ty.rank() != ty.rank() {
                 let message = format!("{}: the function returns {}, but its first argument is {ty}", call.name, node.ty);
-                return Err(ExprError::at(result.span.clone(), message).help(match node.ty.dtype() {
-                    Some(dtype) if node.ty.rank() == ty.rank() => format!("set initializer= to a value of dtype {dtype}"),
+                let widens = |to: &DType| ty.dtype().and_then(|from| promote(from, to)).is_some_and(|wide| wide == *to);
+                return Err(ExprError::at(result.span.clone(), message).help(match (node.ty.dtype(), call.given(2)) {
+                    (Some(dtype), Some(given)) if node.ty.rank() == ty.rank() && !is_tuple && widens(dtype) => {
+                        format!("set initializer=cast({}, {dtype})", text_at(call.text(), &given.span))
+                    }
+                    (Some(dtype), _) if node.ty.rank() == ty.rank() => format!("set initializer= to a value of dtype {dtype}"),
                     _ => "the results of all steps must have the same dtype and number of axes".to_owned(),
                 }));
             }

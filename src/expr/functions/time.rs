@@ -5,18 +5,19 @@
 use super::apply::{pointwise, unary};
 use crate::error::{Error, nearest};
 use crate::expr::call::{Arg, Call, Function};
-use crate::expr::error::{ExprError, ExprResult, text_at};
+use crate::expr::error::{ExprError, ExprResult, conversion, text_at};
 use crate::expr::eval::Node;
 use crate::expr::kernels::compare::{compare, compare_wide};
 use crate::expr::kernels::datum::Datum;
 use crate::expr::kernels::local_clock::zone;
 use crate::expr::kernels::strftime::{TimeFormat, has_parts, written};
-use crate::expr::kernels::time::{Reading, TimeComponent, exact_time_of_text, has_date, parsed, part, time_of};
+use crate::expr::kernels::time::{Reading, TimeComponent, exact_times_of_text, has_date, parsed, part, time_of};
 use crate::expr::kernels::truncate::{TimeUnits, truncated};
+use crate::expr::literal;
 use crate::expr::operand::{Operand, OperandKind, constant};
 use crate::expr::syntax::Compare;
 use crate::schema::time::{TimeKind, TimeType};
-use crate::schema::{DType, Literal, Type};
+use crate::schema::{DType, Element, Literal, Type};
 use crate::tensor::Tensor;
 use crate::tensor::time::{converts, in_nanoseconds, ticks_in};
 use arrow_array::ArrayRef;
@@ -144,8 +145,11 @@ fn timestamp(call: &mut Call, [unit, tz, format]: [usize; 3]) -> ExprResult<Oper
         _ => false,
     };
     if !known {
-        let error = ExprError::at(x.span.clone(), format!("{} cannot be converted to {}", x.ty, DType::Arrow(Box::new(to))));
+        let to = DType::Arrow(Box::new(to));
+        let error = ExprError::at(x.span.clone(), format!("{} cannot be converted to {to}", x.ty));
         let is_float = x.ty.dtype().is_some_and(DType::is_float) && !x.ty.is_sparse();
+        let from = x.ty.dtype().filter(|_| !x.ty.is_sparse());
+        let error = error.help_if(from.and_then(|from| conversion(call.text(), &x.span, from, &to)));
         return Err(error.help_if(is_float.then(|| {
             let per_unit = match unit {
                 TimeUnit::Second => "1000000",
@@ -270,30 +274,57 @@ pub fn comparison(call: &mut Call, op: Compare) -> ExprResult<Option<OperandKind
 /// A literal as a time of that dtype.
 fn literal(call: &mut Call, i: usize, dtype: &DType) -> ExprResult<Arg> {
     let item = call.operand(i)?.clone();
-    let Some(Literal::String(text)) = item.literal() else {
+    let Some(literal) = item.literal().filter(|literal| texts_of(literal).is_some()) else {
         let error = ExprError::at(item.span.clone(), format!("{dtype} and {} cannot be compared", item.describe()));
         return Err(error.help("compare with text, such as \"2024-05-01T12:30:00\", or with timestamp(x)"));
     };
-    exact_literal(call, &item, &text, &dtype.arrow())
+    exact_literal(call, &item, &literal, &dtype.arrow())
 }
 
-/// The text of a literal as a time of type `to`, or of a smaller unit if it is more precise.
+/// The texts of a literal: of a string, or of a list of strings at any depth. `None` if it holds none, or others.
+pub fn texts_of(literal: &Literal) -> Option<Vec<&str>> {
+    match literal {
+        Literal::String(text) => Some(vec![text]),
+        Literal::List(items) if !items.is_empty() => {
+            let texts = items.iter().map(texts_of).collect::<Option<Vec<_>>>()?;
+            Some(texts.concat())
+        }
+        _ => None,
+    }
+}
+
+/// The text of a literal, or its texts, as times of type `to`, or of a smaller unit if they are more precise.
 ///
 /// # Errors
 /// Text that is not a time.
-pub fn exact_literal(call: &mut Call, item: &Operand, text: &str, to: &DataType) -> ExprResult<Arg> {
-    let time = exact_time_of_text(text, to).map_err(|e| unusable(item, "", &e))?;
-    Ok(call.push(time_constant(time, item)))
+pub fn exact_literal(call: &mut Call, item: &Operand, literal: &Literal, to: &DataType) -> ExprResult<Arg> {
+    let times = times_of_literal(literal, item, "", &|texts| exact_times_of_text(texts, to))?;
+    Ok(call.push(times))
+}
+
+/// The times that a literal denotes, from its texts.
+///
+/// # Errors
+/// Text that is not a time; the message starts with `prefix`.
+pub fn times_of_literal(
+    literal: &Literal,
+    item: &Operand,
+    prefix: &str,
+    times: &dyn Fn(&ArrayRef) -> Result<ArrayRef, Error>,
+) -> ExprResult<Node> {
+    let (ty, texts) = literal::plain(literal, Some(&DType::String)).map_err(|e| e.or_at(item.span.clone()))?;
+    let mut to = DataType::Null;
+    let times = texts.map_below(ty.rank(), &mut |texts| {
+        let times = times(texts.as_leaf()?)?;
+        to = times.data_type().clone();
+        Ok(Tensor::Leaf(times))
+    });
+    let times = times.map_err(|e| unusable(item, prefix, &e))?;
+    Ok(constant(times, Type { element: Element::Value(DType::Arrow(Box::new(to))), ..ty }, item.span.clone()))
 }
 
 /// The error of a literal that is not usable as a time, with its help.
-pub fn unusable(literal: &Operand, prefix: &str, e: &Error) -> ExprError {
+fn unusable(literal: &Operand, prefix: &str, e: &Error) -> ExprError {
     let error = ExprError::at(literal.span.clone(), format!("{prefix}{}", e.message()));
     e.helps().iter().fold(error, |error, hint| error.help(hint.as_str()))
-}
-
-/// A time that a literal denotes; an array of length 1.
-pub fn time_constant(time: ArrayRef, literal: &Operand) -> Node {
-    let ty = Type::tensor(DType::Arrow(Box::new(time.data_type().clone())), Vec::new());
-    constant(Tensor::Leaf(time), ty, literal.span.clone())
 }

@@ -10,8 +10,9 @@ use crate::schema::time::TimeKind;
 use crate::tensor::time::ticks;
 use arrow_array::builder::LargeStringBuilder;
 use arrow_array::{Array, ArrayRef};
-use chrono::format::{DelayedFormat, Fixed, Item, Numeric, ParseErrorKind, Parsed, StrftimeItems, parse_and_remainder};
-use chrono::{DateTime, FixedOffset, NaiveDateTime, NaiveTime, Offset, Utc};
+use chrono::format::{DelayedFormat, Fixed, Item, Numeric, Pad, ParseErrorKind, Parsed, StrftimeItems, parse_and_remainder};
+use chrono::{DateTime, Datelike, FixedOffset, NaiveDateTime, NaiveTime, Offset, Utc};
+use std::fmt::Write;
 use std::sync::Arc;
 
 /// A format.
@@ -28,6 +29,8 @@ enum Part {
     Fraction {
         has_point: bool,
     },
+    /// Seconds since 1970, which are negative before.
+    Seconds,
 }
 
 /// The reason why a text does not have a format.
@@ -64,6 +67,7 @@ impl TimeFormat {
             let item = if is_offset(item) { any_offset() } else { item.clone() };
             match (has_point, parts.last_mut()) {
                 (Some(has_point), _) => parts.push(Part::Fraction { has_point }),
+                _ if matches!(item, Item::Numeric(Numeric::Timestamp, _)) => parts.push(Part::Seconds),
                 (None, Some(Part::Items(items))) => items.push(item),
                 (None, _) => parts.push(Part::Items(vec![item])),
             }
@@ -101,6 +105,14 @@ impl TimeFormat {
         for part in &self.parts {
             match part {
                 Part::Items(items) => rest = parse_and_remainder(&mut parsed, rest, items.iter()).map_err(|e| mismatch(&e))?,
+                Part::Seconds => {
+                    let text = rest.trim_start();
+                    let digits = text.strip_prefix('-').unwrap_or(text);
+                    let end = text.len() - digits.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+                    let seconds = text[..end].parse().map_err(|_| Mismatch::Other)?;
+                    parsed.set_timestamp(seconds).map_err(|e| mismatch(&e))?;
+                    rest = &text[end..];
+                }
                 Part::Fraction { has_point: true } if !rest.starts_with('.') => {}
                 Part::Fraction { has_point } => {
                     let digits = &rest[usize::from(*has_point)..];
@@ -119,6 +131,10 @@ impl TimeFormat {
 }
 
 fn resolved(mut parsed: Parsed, fraction: i128) -> Result<Written, Mismatch> {
+    // As in Python, and in ISO 8601 text.
+    if parsed.offset().is_some_and(|seconds| FixedOffset::east_opt(seconds).is_none()) {
+        return Err(Mismatch::Impossible);
+    }
     let offset = parsed.offset().map(|seconds| i128::from(seconds) * NANOS);
     if let Some(seconds) = parsed.timestamp() {
         let nanos = i128::from(seconds) * NANOS + i128::from(parsed.nanosecond().unwrap_or(0)) + fraction;
@@ -236,11 +252,32 @@ pub fn written(array: &ArrayRef, format: &TimeFormat) -> Result<ArrayRef> {
 
 fn write(local: &NaiveDateTime, offset: Option<FixedOffset>, kind: TimeKind, items: &[Item], out: &mut String) -> bool {
     let (date, time) = ((kind != TimeKind::TimeOfDay).then_some(local.date()), Some(local.time()));
-    let format = match offset {
-        Some(offset) => DelayedFormat::new_with_offset(date, time, &offset, items.iter()),
-        None => DelayedFormat::new(date, time, items.iter()),
-    };
-    format.write_to(out).is_ok()
+    items.chunk_by(|a, b| century(a).is_none() && century(b).is_none()).all(|items| {
+        if let ([item], Some(date)) = (items, date)
+            && let Some(pad) = century(item)
+        {
+            return write_century(date.year().div_euclid(100), pad, out).is_ok();
+        }
+        let format = match offset {
+            Some(offset) => DelayedFormat::new_with_offset(date, time, &offset, items.iter()),
+            None => DelayedFormat::new(date, time, items.iter()),
+        };
+        format.write_to(out).is_ok()
+    })
+}
+
+/// The padding of a century, `%C`.
+fn century(item: &Item) -> Option<Pad> {
+    if let Item::Numeric(Numeric::YearDiv100, pad) = item { Some(*pad) } else { None }
+}
+
+/// Appends a century. That of chrono has a byte, and is another outside the years 0 to 9999.
+fn write_century(century: i32, pad: Pad, out: &mut String) -> std::fmt::Result {
+    match pad {
+        Pad::None => write!(out, "{century}"),
+        Pad::Zero => write!(out, "{century:02}"),
+        Pad::Space => write!(out, "{century:2}"),
+    }
 }
 
 /// Whether times of that kind have all parts of the format.
@@ -253,6 +290,21 @@ pub fn has_parts(kind: TimeKind, format: &TimeFormat) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_array::cast::AsArray;
+
+    #[test]
+    fn centuries_of_all_years() {
+        // The year is 100 %C + %y.
+        let days: ArrayRef = Arc::new(arrow_array::Date32Array::from(vec![-800_000, -719_529, -693_961, 0, 3_787_000]));
+        for (format, texts) in [
+            ("%C %y", ["-3 79", "-1 99", "00 69", "19 70", "123 38"]),
+            ("%-C", ["-3", "-1", "0", "19", "123"]),
+            ("[%_C]", ["[-3]", "[-1]", "[ 0]", "[19]", "[123]"]),
+        ] {
+            let found = written(&days, &TimeFormat::parse(format).unwrap()).unwrap();
+            assert_eq!(found.as_string::<i64>().iter().flatten().collect::<Vec<_>>(), texts, "{format}");
+        }
+    }
 
     #[test]
     fn texts_are_read_as_in_python() {
@@ -267,6 +319,8 @@ mod tests {
             ("%y", "69", -31_536_000, None),
             ("%y", "68", 3_092_601_600_i64, None),
             ("%s", "1704153600", 1_704_153_600, Some(0)),
+            ("%s", "-1", -1, Some(0)),
+            ("%s %z", "-86400 -0500", -86_400, Some(-18_000)),
             ("%Y-%m-%dT%H:%M:%S%z", "2024-01-02T00:00:00Z", 1_704_153_600, Some(0)),
         ] {
             let offset = offset.map(|seconds| seconds * NANOS);
@@ -279,6 +333,9 @@ mod tests {
         assert_eq!(fraction("%F %T%.f", "2024-01-02 00:00:00"), Ok(0));
         assert_eq!(fraction("%F %T.%f", "2024-01-02 00:00:00.0000000001"), Err(Mismatch::Other));
         assert_eq!(fraction("%F", "2024-02-30"), Err(Mismatch::Impossible));
+        assert_eq!(fraction("%F %z", "2024-02-03 +24:00"), Err(Mismatch::Impossible));
+        assert_eq!(fraction("%s", "-"), Err(Mismatch::Other));
+        assert_eq!(fraction("%s", "99999999999999999999"), Err(Mismatch::Other));
         assert_eq!(fraction("%F %T", "2024-02-03 23:59:60"), Err(Mismatch::Impossible));
         for (format, complete) in
             [("%d %b %H:%M", false), ("%H:%M", false), ("%Y %I", false), ("%Y-%m", true), ("%G-W%V-%u", true), ("%+", true), ("%j", false)]

@@ -103,14 +103,13 @@ pub fn time_of_text(text: &str, to: &DataType) -> Result<ArrayRef> {
     times(&Int64Array::from(vec![TimeReader::new(to)?.read(text)?]), to)
 }
 
-/// As [`time_of_text`], but in the coarsest unit that represents the time exactly, from that of `to` down to the
-/// nanosecond.
+/// Texts as times in the coarsest unit that represents them exactly, from that of `to` down to the nanosecond.
 ///
 /// # Errors
-/// Text that is not a time, or a time that no unit represents exactly.
-pub fn exact_time_of_text(text: &str, to: &DataType) -> Result<ArrayRef> {
-    let found = time_of_text(text, to);
-    if found.is_ok() { found } else { finer(to).iter().find_map(|to| time_of_text(text, to).ok()).map_or(found, Ok) }
+/// Text that is not a time, or times that no unit represents exactly.
+pub fn exact_times_of_text(texts: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    let found = time_of(texts, to);
+    if found.is_ok() { found } else { finer(to).iter().find_map(|to| time_of(texts, to).ok()).map_or(found, Ok) }
 }
 
 /// The types of the same kind with smaller units, the coarsest first.
