@@ -103,7 +103,16 @@ impl RecordNumbers {
             digits.parse::<u64>().map_err(|_| {
                 let error = wrong(word, "is not a number or a range");
                 match word.split_once("..").or_else(|| word.split_once(':')) {
-                    Some((first, last)) => error.help(format!("write a range as {first}-{last}")),
+                    Some((first, last)) => {
+                        let error =
+                            error.help(format!("write a range as {first}-{last}: records are numbered from 1, and the last is included"));
+                        match (first.parse::<u64>(), last.parse::<u64>()) {
+                            (Ok(start), Ok(end)) if start < end && !word.contains("..") => {
+                                error.help(format!("for the slice {word} of Python, write {}-{end}", start + 1))
+                            }
+                            _ => error,
+                        }
+                    }
                     None if word.starts_with('-') => error.help("for the last records, use `tail`"),
                     None if word.starts_with(char::is_alphabetic) => {
                         error.help("to select fields, use `select`; to select records by value, `filter`")

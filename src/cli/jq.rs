@@ -1,10 +1,14 @@
 //! Suggests chains of verbs for simple jq programs.
 
-use crate::expr::names_used;
+use super::brackets::typed;
+use super::patterns::containing;
+use super::records::Records;
+use crate::expr::{function_help, names_used};
 use crate::path::FieldPath;
 use crate::printable::shell_word;
 use crate::quotes::{Piece, split};
 use crate::schema::notation::parsing;
+use std::ffi::OsString;
 
 /// The characters that quote strings.
 const QUOTES_OF_JQ: &[char] = &['"'];
@@ -14,24 +18,75 @@ pub fn equivalent(program: &str, files: &str) -> Option<String> {
     Some(["tatter", &verbs(program)?, files].join(" ").trim_end().to_owned())
 }
 
-/// The chain for a program of paths, `select(...)`, `del(...)`, `length` and objects, separated by `|`; `None` for any other
-/// program.
+/// The advice for a call of jq without its name: options and a program, as in `-r '.user.name' FILE`.
+pub fn of_options(words: &[OsString]) -> Option<String> {
+    let texts: Vec<&str> = words.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
+    let at = texts.iter().position(|word| !word.starts_with('-'))?;
+    let is_own = |word: &&str| match word.strip_prefix("--") {
+        Some(long) => ["raw-output", "compact-output", "slurp", "sort-keys", "exit-status"].contains(&long),
+        None => word[1..].chars().all(|c| "rcsSe".contains(c)),
+    };
+    let (program, files) = (texts[at], typed(&words[at + 1..]));
+    if !texts[..at].iter().all(is_own) || !is_program(program) {
+        return None;
+    }
+    if !texts[..at].iter().any(|word| *word == "--raw-output" || !word.starts_with("--") && word.contains('r')) {
+        return equivalent(program, &files).map(|command| format!("did you mean: {command}"));
+    }
+    let path = field_path(program).filter(|_| !program.contains('['))?;
+    let (outer, name) = path.rsplit_once('.').map_or((None, path.as_str()), |(_, name)| (Some(&path), name));
+    let promote = outer.map_or_else(String::new, |path| format!("promote {path} then "));
+    let rename = if name == "text" { String::new() } else { format!(" then rename {name}=text") };
+    Some(format!("to print a string as lines: tatter {promote}select {name}{rename} --to text {files}").trim_end().to_owned())
+}
+
+/// The functions of jq that reduce a list, and those for it here.
+const REDUCTIONS: &[(&str, &str)] = &[
+    ("sum", "reduce_sum"),
+    ("add", "reduce_sum"),
+    ("any", "reduce_any"),
+    ("all", "reduce_all"),
+    ("min", "reduce_min"),
+    ("max", "reduce_max"),
+    ("length", "len"),
+];
+
+/// Whether a text that is no file looks like a program, such as `map(.x)`.
+pub fn is_program(text: &str) -> bool {
+    let is_call = || text.ends_with(')') && text.split_once('(').is_some_and(|(name, _)| is_name(name));
+    let starts = text.starts_with(['.', '[', '{']) && !text.starts_with("./") && !text.starts_with("..");
+    (starts && (text.len() > 1 || text == ".")) || is_call() || (text.contains('|') && text.contains('.'))
+}
+
+/// The chain for a program of paths, objects, `select(...)`, `del(...)`, `sort_by(...)` and the like, separated by `|`; `None` for
+/// any other program.
 pub fn verbs(program: &str) -> Option<String> {
-    let mut verbs = Vec::new();
-    let mut stages = top_level(program, '|').into_iter().peekable();
+    let mut verbs: Vec<String> = Vec::new();
+    let stages = with_joined_paths(top_level(program, '|'));
+    let mut stages = stages.iter().map(String::as_str).peekable();
     while let Some(stage) = stages.next() {
         if matches!(stage, "." | ".[]") {
             continue;
         }
-        if let Some(condition) = stage.strip_prefix("select(").and_then(|rest| rest.strip_suffix(')')) {
-            verbs.push(format!("filter {}", shell_word(&expression(condition)?)));
+        if stage == "reverse" {
+            let key = verbs.pop()?.strip_prefix("sort --by ")?.to_owned();
+            verbs.push(format!("sort --by -{}", Some(key).filter(|key| !key.contains([',', '-']))?));
             continue;
         }
-        if let Some(paths) = stage.strip_prefix("del(").and_then(|rest| rest.strip_suffix(')')) {
-            let path = |path| field_path(path).or_else(|| Some(path.to_owned()).filter(|path| is_path(path)));
-            let paths: Vec<String> = top_level(paths, ',').into_iter().map(path).collect::<Option<_>>()?;
-            verbs.push(format!("drop {}", paths.join(",")));
+        if let Some(program) = inside(stage, "map(") {
+            verbs.push(self::verbs(program)?);
             continue;
+        }
+        if let Some(verb) = of_records(stage).or_else(|| changing(stage)) {
+            verbs.push(verb);
+            continue;
+        }
+        if let (Some(list), Some("@csv" | "@tsv")) =
+            (stage.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')), stages.peek().copied())
+        {
+            let format = stages.next()?.trim_start_matches('@');
+            verbs.push(format!("{} --to {format}", fields(list)?));
+            return stages.next().is_none().then(|| verbs.join(" then "));
         }
         // Nothing follows a value that is no object.
         let value = match (stage, stages.next()) {
@@ -56,6 +111,68 @@ pub fn verbs(program: &str) -> Option<String> {
         verbs.push("convert".to_owned());
     }
     Some(verbs.join(" then "))
+}
+
+/// The stages, with `.a | .b` as one: `.a.b`.
+fn with_joined_paths(stages: Vec<&str>) -> Vec<String> {
+    let mut joined: Vec<String> = Vec::new();
+    for stage in stages {
+        match joined.last_mut() {
+            Some(last) if field_path(last).is_some() && field_path(stage).is_some() => last.push_str(stage),
+            _ => joined.push(stage.to_owned()),
+        }
+    }
+    joined
+}
+
+/// The argument of a call.
+fn inside<'a>(stage: &'a str, call: &str) -> Option<&'a str> {
+    let argument = stage.strip_prefix(call)?.strip_suffix(')')?;
+    (!argument.contains(')') || argument.contains('(')).then_some(argument)
+}
+
+/// The verb for a stage that chooses or orders records.
+fn of_records(stage: &str) -> Option<String> {
+    let paths = |list| top_level(list, ',').into_iter().map(field_path).collect::<Option<Vec<_>>>().map(|paths| paths.join(","));
+    if let Some(condition) = inside(stage, "select(") {
+        return Some(format!("filter {}", shell_word(&expression(condition)?)));
+    }
+    if let Some(keys) = inside(stage, "sort_by(") {
+        let (sign, key) = keys.strip_prefix('-').map_or(("", keys), |key| ("-", key));
+        return Some(format!("sort --by {sign}{}", paths(key).filter(|key| sign.is_empty() || !key.contains(','))?));
+    }
+    if let Some(key) = inside(stage, "unique_by(") {
+        return Some(format!("unique --by {}", paths(key)?));
+    }
+    if let Some(key) = inside(stage, "group_by(") {
+        let key = paths(key)?;
+        return Some(format!("sort --by {key} then implode --by {key}"));
+    }
+    if let Some((number, ".[]")) =
+        inside(stage, "limit(").and_then(|arguments| arguments.split_once(';')).map(|(n, of)| (n.trim(), of.trim()))
+    {
+        return number.parse::<u64>().ok().map(|number| format!("head {number}"));
+    }
+    match stage {
+        "first" => Some("head 1".to_owned()),
+        "last" => Some("tail 1".to_owned()),
+        _ => {
+            let numbers = stage.strip_prefix(".[")?.strip_suffix(']')?;
+            Records::of("iloc", &[numbers.to_owned()])?.verbs()
+        }
+    }
+}
+
+/// The verb for a stage that changes fields.
+fn changing(stage: &str) -> Option<String> {
+    if let Some(paths) = inside(stage, "del(") {
+        let path = |path| field_path(path).or_else(|| Some(path.to_owned()).filter(|path| is_path(path)));
+        let paths: Vec<String> = top_level(paths, ',').into_iter().map(path).collect::<Option<_>>()?;
+        return Some(format!("drop {}", paths.join(",")));
+    }
+    let (name, value) = stage.split_once('=')?;
+    field_path(name.trim())?;
+    (!value.starts_with('=')).then(|| statements(stage))?.map(|assignment| format!("map {}", shell_word(&assignment)))
 }
 
 /// The verbs for JSON text in a field, and for a value in it, if one follows.
@@ -100,14 +217,19 @@ fn fields(stage: &str) -> Option<String> {
 /// `test("...")` and functions of tatter.
 pub fn expression(text: &str) -> Option<String> {
     let text = text.trim();
-    let text = text.strip_prefix("select(").and_then(|rest| rest.strip_suffix(')')).unwrap_or(text);
+    let text = inside(text, "map(").filter(|inner| inner.trim_start().starts_with("select(")).unwrap_or(text).trim();
+    let text = inside(text, "select(").unwrap_or(text);
     let mut out = String::new();
     for part in top_level(text, '|') {
+        if let (true, Some((_, reduction))) = (is_path(&out), REDUCTIONS.iter().find(|(name, _)| *name == part && part != "length")) {
+            out = format!("{reduction}({out})");
+            continue;
+        }
         let pattern = part.strip_prefix("test(\"").and_then(|rest| rest.strip_suffix("\")")).filter(|pattern| !pattern.contains('"'));
         out = match (part.strip_prefix("length"), pattern) {
             (None, None) if out.is_empty() => without_dots(part)?,
             (Some(compared), _) if is_path(&out) => format!("len({out}){compared}"),
-            (None, Some(pattern)) if is_path(&out) => format!("strings.regex_full_match({out}, \"(?s).*{pattern}.*\")"),
+            (None, Some(pattern)) if is_path(&out) => format!("strings.regex_full_match({out}, \"{}\")", containing(pattern, "")),
             _ => return None,
         }
     }
@@ -152,6 +274,7 @@ fn without_dots(text: &str) -> Option<String> {
                 match &rest[..end] {
                     "true" => out.push_str("True"),
                     "false" => out.push_str("False"),
+                    name if rest[end..].starts_with('(') => out.push_str(function(name)?),
                     word => out.push_str(word),
                 }
                 rest = &rest[end..];
@@ -164,6 +287,13 @@ fn without_dots(text: &str) -> Option<String> {
         rest = &rest[end..];
     }
     Some(out)
+}
+
+/// The function here for one of jq, or of the same name.
+fn function(name: &str) -> Option<&str> {
+    let reduction = REDUCTIONS.iter().find(|(own, _)| *own == name).map(|(_, reduction)| *reduction);
+    let is_known = ["and", "or", "not", "in"].contains(&name) || function_help(name).is_some();
+    reduction.or_else(|| is_known.then_some(name))
 }
 
 /// The value that replaces null, after a path, as in `// "none"`, and the text after it.
@@ -205,6 +335,8 @@ mod tests {
             (".y = .x + 1", Some("y = x + 1")),
             ("l = .meta.lang // \"none\"; n = .n // 0", Some("l = fill_null(meta.lang, \"none\"); n = fill_null(n, 0)")),
             ("y = strings.lower(.s)", Some("y = strings.lower(s)")),
+            (".t = sum(.items[].qty)", Some("t = reduce_sum(items.qty)")),
+            (".t = sum(map(.qty))", None),
             (".x |= . + 1", None),
             (".x", None),
         ] {
@@ -238,7 +370,21 @@ mod tests {
             ("select(.a | ascii_downcase == \"x\")", None),
             ("select(.[0] == 1)", None),
             ("map(.x + 1)", None),
-            ("group_by(.x)", None),
+            ("map(.x)", Some("tatter select x f")),
+            ("map(select(.x > 1)) | length", Some("tatter filter 'x > 1' then count f")),
+            ("group_by(.x)", Some("tatter sort --by x then implode --by x f")),
+            ("sort_by(.x) | reverse", Some("tatter sort --by -x f")),
+            ("sort_by(-.x)", Some("tatter sort --by -x f")),
+            ("unique_by(.x)", Some("tatter unique --by x f")),
+            (".a | .b", Some("tatter select a.b f")),
+            (".[0]", Some("tatter get 1 f")),
+            (".[2:4]", Some("tatter get 3-4 f")),
+            (".[-1]", Some("tatter tail 1 f")),
+            ("limit(3; .[])", Some("tatter head 3 f")),
+            (".x = .y * 2", Some("tatter map 'x = y * 2' f")),
+            ("[.a, .b] | @csv", Some("tatter select a,b --to csv f")),
+            ("select(.s | test(\"a|b\"))", Some("tatter filter 'strings.regex_full_match(s, \"(?s).*(?:a|b).*\")' f")),
+            ("sort_by(.a) | .[0:2]", Some("tatter sort --by a then head 2 f")),
         ] {
             assert_eq!(equivalent(program, "f").as_deref(), expected, "{program}");
         }

@@ -7,6 +7,7 @@
 //! words; the words of the last verb include the global options and the FILEs. Only the commands of the verbs in use
 //! are built.
 
+mod advised;
 mod arguments;
 mod brackets;
 mod branches;
@@ -21,6 +22,7 @@ mod matches;
 mod misplaced;
 mod parse;
 mod patterns;
+mod records;
 mod reword;
 mod scripts;
 mod split;

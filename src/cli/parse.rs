@@ -18,7 +18,7 @@ use super::version;
 use crate::error::{Error, Result, mismatch};
 use crate::options::Options;
 use crate::printable::shell_word;
-use crate::run::{Branches, Invocation, outline};
+use crate::run::{Branches, Invocation, is_refused, outline};
 use crate::schema::Schema;
 use crate::verbs::{self, Parsed, Verdict};
 use clap::parser::ValueSource;
@@ -52,7 +52,11 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Request> {
     if words.is_empty() {
         return Err(Error::usage("no verb given").excerpt(help::short_usage()));
     }
-    let mut words = split(words)?;
+    let program = jq::of_options(&words);
+    let mut words = split(words).map_err(|error| match program {
+        Some(meant) => Error::usage(error.message()).help(meant),
+        None => error,
+    })?;
     let is_verbose =
         words.before.iter().any(|w| w == "-v" || w == "--verbose") || words.verbs[0].iter().any(|w| w == "-v" || w == "--verbose");
     let asked = words.verbs[0].first().and_then(|name| name.to_str());
@@ -373,7 +377,14 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
     if let Some(advice) = super::habits::of_verb(name) {
         return error.help(advice);
     }
-    let known = Known { accepts: &|words| parse(words).is_ok_and(|request| !matches!(request, Request::Look(..))), outline: &outlined };
+    let known = Known {
+        accepts: &|words| parse(words).is_ok_and(|request| !matches!(request, Request::Look(..))),
+        refuses: &|words| match parse(words) {
+            Ok(Request::Chain(invocation)) => is_refused(*invocation),
+            _ => false,
+        },
+        outline: &outlined,
+    };
     let suggestions = synonyms::suggestions(name, index, words, &known);
     if !suggestions.is_empty() {
         return suggestions.iter().enumerate().fold(error, |error, (i, command)| error.help(suggested(i == 0, command)));
@@ -384,6 +395,11 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
     if index == 0 && name.split_once(' ').is_some_and(|(first, _)| verbs::find(first).is_some()) {
         let rest: String = words.verbs[0][1..].iter().map(|word| format!(" {}", typed(std::slice::from_ref(word)))).collect();
         return error.help(format!("quote each argument separately, not all of them together: tatter {name}{rest}"));
+    }
+    if index == 0 && jq::is_program(name) && !misplaced::is_file_of_a_format(name) {
+        return error
+            .help("this looks like a program for jq; write verbs: filter CONDITION, select FIELDS, map 'NAME = EXPR'")
+            .help("`tatter -h` lists the verbs");
     }
     match help::near(&name.to_lowercase(), names) {
         Some(near) => error.help(format!("did you mean `{near}`?")),
@@ -396,6 +412,9 @@ fn unknown_verb(name: &str, index: usize, words: &Words) -> Error {
 
 /// The line that suggests a command.
 fn suggested(is_first: bool, command: &str) -> String {
+    if !synonyms::is_command(command) {
+        return command.to_owned();
+    }
     match (is_first, command.contains("duckdb ")) {
         (true, false) => format!("did you mean: {command}"),
         (false, false) => format!("or: {command}"),
@@ -410,18 +429,38 @@ fn foreign_program(name: &str, index: usize, words: &Words) -> Option<String> {
         return None;
     }
     let rest = words.verbs[0].get(1..)?;
-    let query = if ["sql", "query"].contains(&name) { rest.first()?.to_str()? } else { name };
-    let meant = sql::equivalent(query, |table| Path::new(table).is_file()).map(|command| suggested(true, &command));
+    let is_sql = ["sql", "query", "csvsql"].contains(&name);
+    let query = if is_sql { rest.iter().filter_map(|word| word.to_str()).find(|word| sql::is_query(word))? } else { name };
+    let has_nulls = |file: &str, field: &str| {
+        let schema = outlined(["schema", "--", file].map(OsString::from).to_vec());
+        schema.is_some_and(|schema| schema.index_of(field).is_some_and(|at| schema.fields[at].ty.optional))
+    };
+    let file_of = |table: &str| file_of_table(table, rest, &words.files);
+    let meant = sql::equivalent(query, file_of, has_nulls).map(|command| suggested(true, &command));
+    if is_sql {
+        return meant;
+    }
     let is_jq = ["jq", "yq"].contains(&name);
     let program = if is_jq { rest.iter().find(|word| !word.to_string_lossy().starts_with('-'))?.to_str()? } else { name };
     let follows = rest.iter().position(|word| word == program).filter(|_| is_jq).map_or(0, |at| at + 1);
     meant.or_else(|| {
-        let command = jq::equivalent(program, &typed(&rest[follows..])).filter(|_| is_jq || program.starts_with(['.', '{']))?;
+        let command = jq::equivalent(program, &typed(&rest[follows..])).filter(|_| is_jq || jq::is_program(program))?;
         Some(match jq::field_path(program) {
             Some(_) => format!("to print a field: {command}"),
             None => suggested(true, &command),
         })
     })
+}
+
+/// The FILE that a query names as a table: itself, or the one given besides with that name or no other.
+fn file_of_table(table: &str, rest: &[OsString], files: &[OsString]) -> Option<String> {
+    if Path::new(table).is_file() {
+        return Some(table.to_owned());
+    }
+    let given: Vec<&str> = rest.iter().chain(files).filter_map(|word| word.to_str()).filter(|word| Path::new(word).is_file()).collect();
+    let has_stem = |file: &&&str| Path::new(file).file_name().and_then(|name| name.to_str()?.split('.').next()) == Some(table);
+    let only = || given.first().filter(|_| given.len() == 1 && !table.contains(['.', '/']));
+    given.iter().find(has_stem).or_else(only).map(|file| (*file).to_owned())
 }
 
 fn no_verb(words: &Words) -> Error {

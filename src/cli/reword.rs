@@ -1,8 +1,8 @@
 //! Rewords clap errors in the form of all other errors: one message and a hint.
 
-use super::habits;
+use super::advised::of_habit;
 use super::misplaced::{is_field, is_file_of_a_format};
-use super::split::{find_option, has_option, is_option};
+use super::split::{find_option, has_option};
 use super::typed::Typed;
 use crate::error::{Error, Message, Reason, mismatch, nearest};
 use crate::numerals::written_out;
@@ -181,6 +181,14 @@ impl Misuse<'_> {
         if let Some(next) = next {
             return wrong.help(format!("join the two with `=`: {name} {}", shell_word(&format!("{value}={next}"))));
         }
+        // `rename 'id as key'`, `shard 0 2`
+        if let Some((old, new)) = value.split_once(" as ").filter(|(old, new)| argument.contains('=') && is_field(old) && is_field(new)) {
+            return wrong.help(format!("join the two with `=`: {name} {old}={new}"));
+        }
+        let total = words.windows(2).find(|pair| *pair[0] == value).and_then(|pair| pair[1].to_str()?.parse::<u64>().ok());
+        if let Some(total) = total.filter(|_| name == "shard" && value.parse::<u64>().is_ok()) {
+            return wrong.help(format!("join the two with `/`: {name} {value}/{total}"));
+        }
         let wrong = lines.fold(wrong, |wrong, line| wrong.help(line.strip_prefix("  ").unwrap_or(line).replace("FILE", &file)));
         let wrong = number.into_iter().chain(moved).fold(wrong, Error::help);
         if Path::new(value).exists() { wrong.help(see) } else { wrong }
@@ -289,25 +297,6 @@ fn with_near_option(error: Error, arg: &str, word: &str, command: &Command, glob
         return error.help("`tatter --help` lists the global options");
     }
     if owners.is_empty() || owners.len() > 4 { error } else { error.help(format!("it is an option of `{}`", owners.join("`, `"))) }
-}
-
-/// The advice for an option of another tool.
-fn of_habit(name: &str, arg: &str, word: &str, words: &[Cow<str>]) -> Option<String> {
-    // clap names one letter of `-rn`.
-    let is_cluster = |word: &&Cow<str>| arg.len() == 2 && word.len() == 3 && is_option(word) && word.ends_with(&arg[1..]);
-    let own = words.iter().find(is_cluster).and_then(|word| habits::of_option(name, word));
-    let advice = own.or_else(|| habits::of_option(name, word.split('=').next().unwrap_or(word)))?;
-    Some(with_field(advice, words))
-}
-
-/// The advice with the field that the words name.
-fn with_field(advice: &str, words: &[Cow<str>]) -> String {
-    let is_meant = |word: &&Cow<str>| is_field(word) && !Path::new(word.as_ref()).exists();
-    let mut named = words.iter().filter(is_meant);
-    match (named.next(), named.next()) {
-        (Some(field), None) if !advice.contains("FIELD: ") => advice.replace("FIELDS", field).replace("FIELD", field),
-        _ => advice.to_owned(),
-    }
 }
 
 /// The advice for `-o -x.jsonl`, where the name of the output begins like an option.

@@ -221,7 +221,7 @@ impl Typed {
     fn refuse_mistaken_files(&self) -> Result<()> {
         if self.null_separated && self.files_from.is_none() {
             let error = Error::usage("--null requires --files-from LIST");
-            return Err(error.help("to read strings in CSV as null: --nulls NA,-"));
+            return Err(error.help("to read strings in CSV as null, such as NA and the empty field: --nulls 'NA,'"));
         }
         if let Some(file) = self.schema.as_ref().and_then(|text| text.to_str()).filter(|text| std::path::Path::new(text).is_file()) {
             let error = Error::usage(mismatch("types", "the name of a file").prefixed(format_args!("--schema {file}")));
@@ -345,7 +345,7 @@ fn known_format(name: &str, option: &str) -> Result<&'static str> {
         return Err(error.help("`stats` writes a report: stats --as html"));
     }
     if let ("--to", "table" | "pretty" | "md" | "markdown" | "xtab" | "box") = (option, name) {
-        return Err(error.help("the verb `show` prints records in readable form"));
+        return Err(error.help("for columns of text: --to tsv | column -t; the verb `show` prints tensors as TensorFlow does"));
     }
     Err(match same.or_else(|| nearest(name, names())) {
         Some(near) => error.help(format!("did you mean {near}?")),

@@ -118,7 +118,10 @@ const KNOWN: &[(&[&str], &[&str])] = &[
     (&["append", "list_append", "array_append"], &["to add an item to a list: concat([{0:x}, [{1:y}]], 0)"]),
     (&["empty", "is_empty"], &["write len({0:x}) == 0"]),
     (&["struct", "struct_pack", "named_struct", "row"], &["to make a structure: {\"a\": x, \"b\": y}"]),
-    (&["array_to_string", "list_to_string", "string_agg"], &["to join the strings of a list: strings.reduce_join({0:x}, separator={1:\",\"})"]),
+    (
+        &["array_to_string", "list_to_string", "string_agg"],
+        &["to join the strings of a list: strings.reduce_join({0:x}, separator={1:\",\"})"],
+    ),
     (&["re.sub"], &["write strings.regex_replace({2:x}, {0:PATTERN}, {1:REPLACEMENT}); in a PATTERN, \\\\. is a dot"]),
     (&["splitax", "str_split", "string_split", "string_to_array"], &["write strings.split({0:x}, {1:\" \"})"]),
     (&["zip"], &["to pair the items of two lists: stack([{0:x}, {1:y}], axis=1)"]),

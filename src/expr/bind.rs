@@ -4,7 +4,6 @@ use super::advice::instead_of_call;
 use super::call::{Function, Meaning, NULLS, Written, as_node, dtype_named, dtype_near, map_lookup, named_fields, strict, subscript};
 use super::columns::Columns;
 use super::error::{CAST, ExprError, ExprResult, text_at};
-use super::template::Arguments;
 use super::eval::{Node, NodeKind};
 use super::fields::{Place, field_of, unknown_in};
 use super::frames::{COLUMN_MODULES, FRAMES, without_frames};
@@ -13,6 +12,7 @@ use super::operand::{FunctionValue, LAMBDA, Operand, OperandKind, literal_of, re
 use super::python;
 use super::span::{Span, name_text};
 use super::syntax::{Argument, Expr, ExprKind, parse_formula};
+use super::template::Arguments;
 use crate::error::{Reason, nearest};
 use crate::path::FieldPath;
 use crate::printable::shell_word;
@@ -299,7 +299,10 @@ impl Binder<'_> {
         // `a-b`
         let longer = |field: &&str| field.starts_with(name) && name_text(field).starts_with('`');
         if let Some(longer) = self.scope.columns.names().find(longer) {
-            return error.help(format!("did you mean {}? such a name needs backquotes, and single quotes around the expression", name_text(longer)));
+            return error.help(format!(
+                "did you mean {}? such a name needs backquotes, and single quotes around the expression",
+                name_text(longer)
+            ));
         }
         if let Some(near) = nearest(name, names).map(name_text).or_else(|| dtype_near(name).map(str::to_owned)) {
             return error.help(format!("did you mean {near}?"));
@@ -393,7 +396,9 @@ impl Binder<'_> {
             return Err(match nearest(name, functions::ATTRIBUTES.iter().copied()) {
                 Some(near) => error.help(format!("did you mean .{near}?")),
                 None if functions::find(name).is_some() => error.help(format!("write {name}({})", text_at(&self.text, &of.span))),
-                None if item.node().is_some_and(|node| node.ty.may_hold_json()) && instead_of_call(name, &Arguments::default(), false).is_empty() => {
+                None if item.node().is_some_and(|node| node.ty.may_hold_json())
+                    && instead_of_call(name, &Arguments::default(), false).is_empty() =>
+                {
                     parse_first(error, of, &self.names_from(name, &expr.span))
                 }
                 None => with_function(error, name, &self.arguments([of]), false),

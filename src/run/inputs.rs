@@ -466,7 +466,13 @@ fn declared_schema(options: &Arc<Options>) -> Result<Schema> {
     let Some(file) = text.as_bytes().strip_prefix(b"@").map(OsStr::from_bytes) else {
         let text = text.to_str().ok_or_else(|| Error::usage("the schema is not valid UTF-8").in_input("--schema"))?;
         check_comment(text)?;
-        return notation::parse(text).map_err(|e| e.in_input("--schema"));
+        return notation::parse(text).map_err(|e| {
+            let error = e.in_input("--schema");
+            match without_json(text) {
+                Some(plain) => error.help(format!("write --schema {}", shell_word(&plain))),
+                None => error,
+            }
+        });
     };
     let name = &*file.display().to_string();
     let input = Arc::new(Input::regular(Path::new(file))?);
@@ -482,6 +488,13 @@ fn declared_schema(options: &Arc<Options>) -> Result<Schema> {
     input.open()?.read_to_string(&mut text).map_err(|e| Error::io(name, "cannot read the schema", &e))?;
     let parsed = if is_json { notation::parse_json(&text) } else { notation::parse(&text) };
     parsed.map_err(|e| e.in_input(name))
+}
+
+/// The declarations of a JSON object such as `{"id": "string"}`.
+fn without_json(text: &str) -> Option<String> {
+    let inner = text.trim().strip_prefix('{')?.strip_suffix('}')?;
+    let plain = inner.replace('"', "").replace(',', ";");
+    notation::parse(&plain).is_ok().then(|| plain.trim().to_owned())
 }
 
 /// Refuses a declaration that is a comment because the name begins with `#`, as in the header of a table of variants.

@@ -50,7 +50,7 @@ pub mod values;
 mod work;
 
 pub use branch::{Branch, Branches};
-pub use outline::outline;
+pub use outline::{is_refused, outline};
 pub use preview::preview;
 pub use progress::{interrupted, print as print_message};
 pub use records::Records;

@@ -58,9 +58,9 @@ fn read(file: &OsString, fields: &[String], mut inputs: Inputs, options: &Arc<Op
             }
             (Err(error), None) => match missing.split_once('=').filter(|(_, key)| all.index_of(key).is_some()) {
                 // `lookup user=id in TABLE`
-                Some((field, key)) => Error::usage(format!("unknown field `{missing}`"))
+                Some((_, key)) => Error::usage(format!("unknown field `{missing}`"))
                     .in_input(name.as_str())
-                    .help(format!("specify the key of the table with --key: lookup {field} in {} --key {key}", in_command(&name))),
+                    .help(format!("omit `={key}`, and specify the key of the table with --key {}", shell_word(key))),
                 None if matches!(&all.fields[..], [only] if only.name == "text") => {
                     let number = format!("tatter enumerate {} -o ids.jsonl --no-clobber", in_command(&name));
                     let error = error.in_input(name).help(format!("number the lines first: {number}"));

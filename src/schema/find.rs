@@ -103,7 +103,10 @@ fn unknown_field(path: &FieldPath, depth: usize, fields: &[Field]) -> Error {
         return error.help(advice);
     }
     if let Some(field) = fields.iter().find(|field| path.names().len() > depth + 1 && field.name == dotted) {
-        return error.help(format!("did you mean {}? such a name needs backquotes, inside the quotes of the shell", shell_word(&quoted(&field.name))));
+        return error.help(format!(
+            "did you mean {}? such a name needs backquotes, inside the quotes of the shell",
+            shell_word(&quoted(&field.name))
+        ));
     }
     let is_pattern = name.contains('*');
     let error = if is_pattern { error.help("`*` is not a wildcard here: list each field") } else { error };

@@ -39,5 +39,15 @@ pub fn advice(text: &str, fields: &[Field]) -> Option<String> {
         return Some(format!("compute it first: map {} then ...", shell_word(&format!("x = {text}"))));
     }
     let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b"-:".contains(&b));
-    is_number.then(|| "fields are selected by name, not by number".to_owned())
+    is_number.then(|| match numbered(text, fields) {
+        Some(names) => format!("fields are selected by name, not by number: select {names}"),
+        None => "fields are selected by name, not by number".to_owned(),
+    })
+}
+
+/// The names of the fields at positions such as 1,3, counted from 1; `None` if there is no such field.
+fn numbered(text: &str, fields: &[Field]) -> Option<String> {
+    let name = |number: &str| Some(quoted(&fields.get(number.parse::<usize>().ok()?.checked_sub(1)?)?.name));
+    let names: Vec<String> = text.split(',').map(name).collect::<Option<_>>()?;
+    Some(shell_word(&names.join(",")))
 }

@@ -7,7 +7,7 @@ use crate::demand::Demand;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::path::FieldPath;
-use crate::printable::counted;
+use crate::printable::{counted, shell_word};
 use crate::schema::{DType, Field, PartitionEncoding, Schema, Size};
 use crate::tensor::encoding::Extent;
 use crate::tensor::merge::{partition, partitioned_dims};
@@ -96,7 +96,10 @@ record, in any of TensorFlow's encodings, and must cover all items; that field i
             return Err(owned_by_structure(schema, &self.field, 0));
         }
         if field.ty.rank() == 0 || field.ty.is_sparse() {
-            return Err(Error::usage(format!("is {} and has no axis 0 to partition", field.ty)).in_field(&self.field));
+            let error = Error::usage(format!("is {} and has no axis 0 to partition", field.ty)).in_field(&self.field);
+            let is_key = field.ty.rank() == 0 && self.field.names().len() == 1;
+            let split = || format!("to write a file for each value: split --by {} -o '{{}}.jsonl'", shell_word(&self.field.to_string()));
+            return Err(if is_key { error.help(split()) } else { error });
         }
         let mut edits = Edits::new(schema);
         let by = self.by.field();

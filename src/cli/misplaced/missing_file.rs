@@ -4,6 +4,7 @@ use super::words::{descends, is_field, is_file_of_a_format, line, moved, without
 use crate::cli::brackets::typed_word;
 use crate::cli::split::{Words, has_option};
 use crate::error::{Error, Kind, Result};
+use crate::expr::names_used;
 use crate::hint::Hint;
 use crate::io::is_there;
 use crate::options::Options;
@@ -67,7 +68,7 @@ struct Missing<'a> {
 type Rule = fn(&Missing) -> Option<Error>;
 
 /// The first that applies is reported.
-const RULES: [Rule; 23] = [
+const RULES: [Rule; 24] = [
     several_files,
     apart_from_its_name,
     number_given_before,
@@ -88,6 +89,7 @@ const RULES: [Rule; 23] = [
     assignments_apart,
     expression_apart,
     conditions_apart,
+    condition_to_filter,
     help,
     field_to_select,
     output,
@@ -376,6 +378,19 @@ fn expression_apart(missing: &Missing) -> Option<Error> {
 fn conditions_apart(missing: &Missing) -> Option<Error> {
     missing.expression().filter(|id| *id == "condition" && missing.name.contains([' ', '<', '>', '=']))?;
     Some(missing.misplaced("a condition is a single shell argument; `and` joins two: filter '(x > 3) and (y < 5)'"))
+}
+
+/// `count 'ms > 100' data.jsonl`
+fn condition_to_filter(missing: &Missing) -> Option<Error> {
+    let name = missing.name;
+    let compares = name.contains(['<', '>']) || name.contains("==") || name.contains("!=");
+    if !compares || !missing.others_exist || missing.expression().is_some() || names_used(name, false).is_none() {
+        return None;
+    }
+    let mut meant = without_word(missing.words, name);
+    let at = meant.verbs.len().saturating_sub(1);
+    meant.verbs.insert(at, vec!["filter".into(), name.into()]);
+    Some(missing.misplaced(format!("select records first: {}", line(&meant))))
 }
 
 /// `sort help`

@@ -6,8 +6,9 @@ mod words;
 
 pub use missing_file::in_files;
 pub use program::in_argument;
-pub use words::{is_field, is_file_of_a_format};
+pub use words::{copy, is_field, is_file_of_a_format};
 
+use super::brackets::typed_word;
 use super::habits;
 use super::matches::{bare, matches_of};
 use super::split::{Words, find_option, has_option};
@@ -21,7 +22,7 @@ use crate::verbs::{self, Entry, Parsed};
 use clap::{ArgMatches, Args, Command};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use words::{copy, descends, line, moved, without_word};
+use words::{descends, line, moved, without_word};
 
 /// Inputs of a verb that combines several, with a name or a weight in the syntax of another tool.
 ///
@@ -110,6 +111,15 @@ pub fn forgotten_comma(files: &[OsString], verb: &Entry, matches: &ArgMatches, w
     let advice = match (first.to_ascii_lowercase().as_str(), second) {
         ("from", _) => {
             remove(first);
+            // `select a from FILE where 'x > 1'`
+            let at = files.iter().position(|word| word.eq_ignore_ascii_case("where") && !Path::new(word).exists());
+            if let Some(condition) = at.and_then(|at| files.get(at + 1)?.to_str()) {
+                at.and_then(|at| files[at].to_str()).into_iter().for_each(&mut remove);
+                remove(condition);
+                let at = verbs.len() - 1;
+                let meant = if names_used(condition, false).is_none() { expr::condition(condition) } else { None };
+                verbs.insert(at, vec!["filter".into(), meant.map_or_else(|| condition.into(), OsString::from)]);
+            }
             "no word is needed before the FILEs: "
         }
         ("where", Some(condition)) => {
@@ -221,6 +231,17 @@ pub fn without_option(error: Error, words: &Words) -> Error {
             let is_number = |word: &&str| word.parse::<u64>().is_ok();
             let is_plain = |word: &OsString| !word.to_string_lossy().starts_with('-') && !Path::new(word).exists();
             match own.iter().skip(1).filter_map(|word| word.to_str()).find(is_number) {
+                // The number is taken for the field.
+                Some(size)
+                    if own.first().is_some_and(|name| name == "windows")
+                        && own.iter().skip(1).filter(|word| is_plain(word)).count() == 1 =>
+                {
+                    let files = own.iter().skip(1).filter(|word| *word != size).map(|word| typed_word(&word.to_string_lossy()));
+                    let window = [format!("tatter window --size {size} --shift 1")].into_iter().chain(files);
+                    error
+                        .help(format!("for windows over a list: windows FIELD --size {size}"))
+                        .help(format!("for windows of consecutive records: {}", window.collect::<Vec<_>>().join(" ")))
+                }
                 // `pack tokens 512` has a second mistake.
                 Some(_) if option == "--length" && own.iter().skip(1).filter(|word| is_plain(word)).count() > 1 => error,
                 Some(size) => {
@@ -229,6 +250,12 @@ pub fn without_option(error: Error, words: &Words) -> Error {
                 }
                 None => error,
             }
+        }
+        // `lookup id in TABLE`
+        Some(Reason::MissingOption(option)) if option == "--take" && own.get(2).is_some_and(|word| word == "in") && own.len() > 3 => {
+            let mut meant = copy(words);
+            meant.verbs.iter_mut().last().into_iter().for_each(|last| drop(last.splice(4..4, ["--take".into(), "*".into()])));
+            error.help(format!("to add all of its fields: {}", line(&meant)))
         }
         Some(Reason::MissingOption(option)) if option == "--by" => {
             // `sort x`, `sort -r x`, `sort x desc`

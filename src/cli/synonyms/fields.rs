@@ -2,7 +2,7 @@
 
 use crate::cli::split::is_option;
 use crate::path::{in_expression, quoted};
-use crate::printable::shell_word;
+use crate::printable::{listed, shell_word};
 use crate::schema::{DType, Element, Field, Schema};
 
 /// A command that names more fields is too long to read.
@@ -88,4 +88,35 @@ pub fn numbered(schema: &Schema, own: &[String]) -> Option<String> {
         names.extend(schema.fields.get(first..last)?.iter().map(|field| quoted(&field.name)));
     }
     (!names.is_empty()).then(|| shell_word(&names.join(",")))
+}
+
+/// The only string of each record.
+pub fn only_string(schema: &Schema) -> Option<&str> {
+    let mut strings = schema.fields.iter().filter(|field| is_string(schema, &field.name));
+    strings.next().filter(|_| strings.next().is_none()).map(|field| field.name.as_str())
+}
+
+/// `FIELD=VALUE` for all fields with nulls that can hold the value.
+pub fn filled(schema: &Schema, value: &str) -> Option<String> {
+    let is_number = value.parse::<f64>().is_ok();
+    let can_hold = |field: &&Field| match field.ty.dtype() {
+        Some(DType::String) => !is_number,
+        Some(dtype) if is_number => dtype.is_float() || (dtype.is_integer() && value.parse::<i64>().is_ok()),
+        _ => false,
+    };
+    let fields = schema.fields.iter().filter(|field| field.ty.optional && field.ty.dims.is_empty()).filter(can_hold);
+    let pairs: Vec<String> = fields.map(|field| format!("{}={value}", quoted(&field.name))).collect();
+    (!pairs.is_empty() && pairs.len() <= MOST).then(|| shell_word(&pairs.join(",")))
+}
+
+/// The names for a choice of one, such as `FIELD is one of a, b`.
+pub fn choices(schema: &Schema, are_strings: bool) -> Option<String> {
+    let fields = schema.fields.iter().filter(|field| !are_strings || is_string(schema, &field.name));
+    let names: Vec<&str> = fields.map(|field| field.name.as_str()).collect();
+    (names.len() > 1).then(|| format!("FIELD is one of {}", listed(names.into_iter(), MOST)))
+}
+
+/// Whether all fields are values, as in CSV.
+pub fn are_values(schema: &Schema) -> bool {
+    schema.fields.iter().all(|field| field.ty.dims.is_empty() && matches!(field.ty.element, Element::Value(_)))
 }

@@ -1,22 +1,25 @@
 //! Interprets a command line written for another tool, and fills a template with its words.
 
+use super::aggregation::Aggregation;
+use super::awk::{self, Lines};
 use super::conversions::Target;
 use super::fields;
 use super::known::{Known, is_accepted};
+use super::order::sort_keys;
 use super::table::renamed;
-use super::template::{is_whole, placed};
+use super::template::{is_command, is_whole, placed};
+use super::words::{bare, global_options, is_file, is_there, key_of, name_after, texts, without_ignored};
 use crate::cli::brackets::typed_word;
 use crate::cli::misplaced::is_file_of_a_format;
 use crate::cli::patterns::{Search, Substitution, in_single_quotes};
-use crate::cli::split::{Words, find_option, has_option, is_option};
-use crate::cli::typed::Typed;
+use crate::cli::records::Records;
+use crate::cli::split::{Words, has_option, is_option};
+use crate::cli::sql;
 use crate::expr::{condition, names_used};
 use crate::path::{FieldPath, in_expression, quoted};
 use crate::printable::shell_word;
 use crate::schema::{Field, Schema};
-use clap::{Args, Command};
 use std::ffi::OsString;
-use std::path::Path;
 
 /// The words of one verb of the command line, and what they mean.
 pub struct Given<'a> {
@@ -32,6 +35,8 @@ pub struct Given<'a> {
     dashed: Vec<String>,
     search: Option<Search>,
     substitution: Option<Substitution>,
+    /// The program of awk or sed.
+    program: Option<String>,
     key: Option<String>,
     /// The first word after the key.
     value: Option<String>,
@@ -45,20 +50,19 @@ impl Given<'_> {
     pub fn of<'a>(name: &'a str, index: usize, words: &'a Words) -> Given<'a> {
         let own = words.verbs.get(index).map_or_else(Vec::new, |verb| texts(verb.get(1..).unwrap_or(&[])));
         let is_last = index + 1 == words.verbs.len();
-        let (globals, own) = global_options(own);
+        let (globals, own) = global_options(name, without_ignored(name, own));
         let dashed = if is_last { texts(&words.files) } else { Vec::new() };
         let (search, substitution) = (Search::of(name, &own), Substitution::of(name, &own));
-        let key = key_of(&own).filter(|_| substitution.is_none());
+        let program = awk::program(&own).filter(|_| ["awk", "gawk", "sed"].contains(&name));
+        let key = key_of(&own).filter(|_| program.is_none());
         let mut others = own.iter().filter(|word| !is_file(word) && !is_option(word) && Some(*word) != key);
         let value = others.next().cloned();
         let mut numbers = own.iter().map(|word| word.trim_start_matches("-n")).filter(|word| word.parse::<u64>().is_ok());
         let numbers = [(); 2].map(|()| numbers.next().map(str::to_owned));
-        let mut files: Vec<String> = match &search {
-            Some(search) => search.files.clone(),
-            None => {
-                let is_file = |word: &&String| is_file(word) && (substitution.is_none() || is_there(word) || is_file_of_a_format(word));
-                own.iter().filter(is_file).cloned().collect()
-            }
+        let mut files: Vec<String> = match (&search, program) {
+            (Some(search), _) => search.files.clone(),
+            (None, Some((_, files))) => files.to_vec(),
+            (None, None) => own.iter().filter(|word| is_file(word)).cloned().collect(),
         };
         // Miller's join reads the other file with -f.
         if let (true, Some(at)) = (name == "join", name_after(&own, "-f").and_then(|other| files.iter().position(|file| file == other))) {
@@ -66,8 +70,8 @@ impl Given<'_> {
             files.insert(files.len().min(1), other);
         }
         files.extend(dashed.iter().cloned());
-        let key = key.cloned();
-        Given { name, index, words, own, globals, dashed, search, substitution, key, value, numbers, files }
+        let (key, program) = (key.cloned(), program.map(|(program, _)| program.clone()));
+        Given { name, index, words, own, globals, dashed, search, substitution, program, key, value, numbers, files }
     }
 
     /// The command line with the verb replaced by the template; `None` if a placeholder has no value, or the command is
@@ -78,11 +82,11 @@ impl Given<'_> {
         let before = texts(&self.words.before);
         let template = if self.names_output() { template.replace(" -o data.parquet --no-clobber", "") } else { template.to_owned() };
         let arguments = self.arguments(&template);
+        if !is_command(&template) {
+            return placed(&template, |place| self.place(place, &template, &arguments, known));
+        }
         let template = template.trim_start_matches("tatter ");
         let command = placed(template, |place| self.place(place, template, &arguments, known))?;
-        if is_whole(&command) && !is_accepted(&format!("tatter {command}"), known) {
-            return None;
-        }
         // Other verbs of the chain can also be names from other tools.
         let other = |verb: &[String]| match verb.split_first().map(|(name, args)| (renamed(name), args)) {
             Some((Some(command), args)) => command.replace("{args}", &joined(args)),
@@ -91,7 +95,14 @@ impl Given<'_> {
         let verb = |(number, verb): (usize, &Vec<OsString>)| if number == self.index { command.clone() } else { other(&texts(verb)) };
         let verbs: Vec<String> = self.words.verbs.iter().enumerate().map(verb).collect();
         let parts = ["tatter".to_owned(), joined(&before), verbs.join(" then "), joined(globals)];
-        Some(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "))
+        let line = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+        (!is_whole(&line) || is_accepted(&line, known)).then_some(line)
+    }
+
+    /// The fields that `FIELD` in the suggested command can be, if they are known.
+    pub fn choices(&self, command: &str, known: &Known) -> Option<String> {
+        let has_field = command.split(|c: char| !c.is_alphanumeric()).any(|word| word == "FIELD");
+        fields::choices(&self.schema(known).filter(|_| has_field)?, command.contains("strings."))
     }
 
     /// Whether an option names the output.
@@ -196,12 +207,46 @@ impl Given<'_> {
             "inputs" => Some(joined(&self.inputs(arguments))),
             "target" => Some(self.target().1),
             "searched" => {
-                let [not, i, pattern] = ["not", "i", "pattern"].map(|place| self.search.as_ref().and_then(|search| search.place(place)));
-                let regex = format!("(?s{}).*{}.*", i.unwrap_or_default(), pattern?);
-                let is_inverted = not.is_some_and(|not| !not.is_empty());
-                let column = self.search.as_ref().and_then(|search| search.column.as_deref());
-                Some(fields::searched(self.schema(known).as_ref(), column, &regex, is_inverted))
+                let search = self.search.as_ref()?;
+                let (regex, is_inverted) = search.test()?;
+                Some(fields::searched(self.schema(known).as_ref(), search.column.as_deref(), &regex, is_inverted))
             }
+            "extracted" => self.extracted(&self.schema(known)?),
+            "counted" => self.search.as_ref().map(Search::after),
+            "sorted" => match aggregate {
+                Some(_) => None,
+                None => Some(self.sorted(known).map_or_else(|| "FIELD".to_owned(), |keys| shell_word(&keys))),
+            },
+            "records" => Records::of(self.name, &self.own)?.verbs(),
+            "skipping" => Some(format!("skip {}", number.filter(|_| second.is_none() && self.has_no_option())?)),
+            "program" => self.lines(known),
+            "query" => self.query(),
+            "string" => Some(in_single_quotes(&match &self.key {
+                Some(key) => as_field(key),
+                None => self.schema(known).and_then(|schema| fields::only_string(&schema).map(in_expression)).unwrap_or("FIELD".to_owned()),
+            })),
+            "filled" if self.key.is_none() => {
+                fields::filled(&self.schema(known)?, self.own.iter().find(|word| !is_option(word) && !is_there(word))?)
+            }
+            "filled" => None,
+            "given" => self.key.as_ref().and_then(|_| key(|key| shell_word(&as_field(key)))),
+            "aggregated" => self.aggregation().map(|found| shell_word(&found.fields.join(","))),
+            "per" => self.aggregation().map(|found| found.by.map_or_else(String::new, |by| format!("--by {}", shell_word(&as_field(&by))))),
+            "cut" => self.cut(&self.schema(known)?),
+            // Only values fit in columns.
+            "flat" => fields::are_values(&self.schema(known)?).then(String::new),
+            "labelled" => self.labelled(&self.schema(known)?),
+            "decimated" => {
+                let number = number?.parse::<u64>().ok()?;
+                Some(format!("{}/{number}", number.checked_sub(1)?))
+            }
+            "assigned" => {
+                let mut words = self.own.iter().filter(|word| !is_there(word) && !is_option(word));
+                let (name, value) = (words.next()?, words.next()?);
+                names_used(value, false)?;
+                Some(shell_word(&format!("{} = {value}", in_expression(name))))
+            }
+            "joined" => Some(shell_word(&self.joined_text(arguments, &self.schema(known)?)?)),
             "whole" if self.key.is_none() => Some(self.schema(known).and_then(|schema| fields::all(&schema)).unwrap_or("FIELD".to_owned())),
             "exploded" => self.exploded(known),
             "common" => {
@@ -232,7 +277,6 @@ impl Given<'_> {
             "number" => Some(number.unwrap_or("1").to_owned()),
             "skipped" => Some(second.unwrap_or("N").to_owned()),
             "listed" => self.listed(),
-            "range" => self.range(),
             "name" => Some(self.name.to_owned()),
             "value" => self.value.as_deref().map(in_single_quotes),
             "shares" => Some(self.shares()),
@@ -254,12 +298,13 @@ impl Given<'_> {
             "list" if self.promoted(known).is_some() => None,
             "key" | "list" | "whole" => key(|key| shell_word(&as_field(key))),
             "field" => key(|key| in_single_quotes(&as_field(key))),
-            "column" => key(in_sql),
+            "column" => match self.schema(known).zip(self.key.as_deref()) {
+                Some((schema, keys)) if keys.split(',').any(|key| schema.index_of(key).is_none()) => None,
+                _ => key(in_sql),
+            },
             "aggregate" => aggregate.map(str::to_owned),
-            _ => {
-                let of_sed = || Substitution::place(self.substitution.as_ref(), place);
-                Some(self.search.as_ref().and_then(|search| search.place(place)).unwrap_or_else(of_sed))
-            }
+            _ if self.program.is_some() && self.substitution.is_none() => None,
+            _ => Some(Substitution::place(self.substitution.as_ref(), place)),
         }
     }
 
@@ -272,6 +317,95 @@ impl Given<'_> {
             Some((_, field)) if !field.ty.dims.is_empty() => Some(format!("explode {} then ", shell_word(&as_field(self.key.as_deref()?)))),
             _ => Some(String::new()),
         }
+    }
+
+    fn has_no_option(&self) -> bool {
+        !self.own.iter().any(|word| is_option(word))
+    }
+
+    /// The keys of a sort, with their directions.
+    fn sorted(&self, known: &Known) -> Option<String> {
+        let schema = self.schema(known);
+        let is_field = |name: &str| schema.as_ref().map(|schema| schema.index_of(name).is_some());
+        let words = self.own.iter().filter(|word| !is_file(word) && !self.files.contains(word)).map(String::as_str);
+        sort_keys(words, is_field)
+    }
+
+    /// What the words summarize, and by what.
+    fn aggregation(&self) -> Option<Aggregation> {
+        Aggregation::of(&self.own, |word| is_file(word))
+    }
+
+    /// The verbs for a program of awk or sed that chooses lines or columns.
+    fn lines(&self, known: &Known) -> Option<String> {
+        let program = self.program.as_ref()?;
+        let has_header = self.files.first().is_some_and(|file| {
+            let name = file.trim_end_matches(".gz").trim_end_matches(".zst");
+            name.ends_with(".csv") || name.ends_with(".tsv")
+        });
+        let schema = self.schema(known);
+        let lines = Lines { schema: schema.as_ref(), has_header };
+        match self.name {
+            "sed" => lines.of_sed(program, self.own.iter().any(|word| word == "-n")),
+            _ => lines.of_awk(program),
+        }
+    }
+
+    /// The arguments of DuckDB for a query of records in Parquet.
+    fn query(&self) -> Option<String> {
+        match self.own.iter().find(|word| sql::is_query(word)) {
+            Some(query) => Some(sql::command(query, "data.parquet")?.strip_prefix("duckdb ")?.to_owned()),
+            None => Some("-c \"SELECT * FROM 'data.parquet'\"".to_owned()),
+        }
+    }
+
+    /// The verbs that replace a string by the first match of a pattern, where it has one.
+    fn extracted(&self, schema: &Schema) -> Option<String> {
+        let [found, first] = self.search.as_ref()?.extraction()?;
+        let field = in_single_quotes(&in_expression(fields::only_string(schema)?));
+        let name = shell_word(&quoted(fields::only_string(schema)?));
+        Some(format!(
+            "filter 'strings.regex_full_match({field}, \"{found}\")' then map '{field} = strings.regex_replace({field}, \"{first}\", \"\\\\1\")' then select {name}"
+        ))
+    }
+
+    /// New names for the first fields.
+    fn labelled(&self, schema: &Schema) -> Option<String> {
+        let names: Vec<&str> = self.key.as_ref()?.split(',').collect();
+        let olds = schema.fields.get(..names.len())?.iter();
+        let pairs = olds.zip(&names).filter(|(old, new)| old.name != **new);
+        let pairs: Vec<String> = pairs.map(|(old, new)| format!("{}={new}", quoted(&old.name))).collect();
+        (!pairs.is_empty()).then(|| shell_word(&pairs.join(",")))
+    }
+
+    /// The assignment for the characters of `cut -c2-4`, of lines of text.
+    fn cut(&self, schema: &Schema) -> Option<String> {
+        let at = self.own.iter().position(|word| word.starts_with("-c"))?;
+        let list = self.own[at].strip_prefix("-c").filter(|list| !list.is_empty()).or_else(|| self.own.get(at + 1).map(String::as_str))?;
+        let (first, last) = list.split_once('-').unwrap_or((list, list));
+        let first: u64 = if first.is_empty() { 1 } else { first.parse().ok()? };
+        let position = first.checked_sub(1)?;
+        let length = last.parse::<u64>().ok()?.checked_sub(position)?;
+        let [text] = schema.fields.as_slice() else { return None };
+        let name = Some(in_expression(&text.name)).filter(|_| fields::is_string(schema, &text.name))?;
+        // substr rejects a position after the end.
+        let characters = match position {
+            0 => format!("strings.substr({name}, 0, {length}, unit=\"UTF8_CHAR\")"),
+            _ => format!("strings.regex_replace({name}, \"(?s)^.{{0,{position}}}(.{{0,{length}}}).*\", \"\\\\1\")"),
+        };
+        Some(shell_word(&format!("{name} = {characters}")))
+    }
+
+    /// An assignment of Miller that joins texts with ` . `.
+    fn joined_text(&self, arguments: &[String], schema: &Schema) -> Option<String> {
+        let (name, value) = arguments.iter().find(|word| word.contains(" . "))?.split_once('=')?;
+        let text = |part: &str| match part {
+            literal if literal.starts_with('"') => literal.to_owned(),
+            field if fields::is_string(schema, field) => field.to_owned(),
+            value => format!("strings.as_string({value})"),
+        };
+        let parts: Vec<String> = crate::quotes::split(value, &['"'], '.').into_iter().map(text).collect();
+        Some(format!("{} = {}", name.trim(), parts.join(" + ")))
     }
 
     /// The words of a verb whose argument is a condition, which may be one of SQL.
@@ -302,26 +436,23 @@ impl Given<'_> {
     /// Numbers as in `2,4`.
     fn listed(&self) -> Option<String> {
         let is_list = |word: &&String| word.starts_with(|c: char| c.is_ascii_digit()) && word.chars().all(|c| "0123456789,-".contains(c));
-        self.own.iter().find(is_list).filter(|_| self.numbers[1].is_none()).cloned()
-    }
-
-    /// The two numbers, or a Python slice, which counts from 0 and excludes its end.
-    fn range(&self) -> Option<String> {
-        let slice = |word: &String| {
-            let (start, end) = word.split_once(':')?;
-            let (start, end): (u64, u64) = (start.parse().ok()?, end.parse().ok()?);
-            (start < end).then(|| (start + 1, end))
-        };
-        let pair = || Some((self.numbers[0].as_ref()?.parse().ok()?, self.numbers[1].as_ref()?.parse().ok()?));
-        match self.own.iter().find_map(slice).or_else(pair)? {
-            (0, _) => None,
-            (first, last) if first == last => Some(first.to_string()),
-            (first, last) => Some(format!("{first}-{last}")),
+        let list = self.own.iter().find(is_list).filter(|list| self.numbers[1].is_none() && list.contains([',', '-']))?;
+        match self.name {
+            // Python counts from 0.
+            "iloc" => {
+                let numbers = list.split(',').map(|number| Some((number.parse::<u64>().ok()? + 1).to_string()));
+                Some(numbers.collect::<Option<Vec<_>>>()?.join(","))
+            }
+            _ => Some(list.clone()),
         }
     }
 
     /// The shares of training and test records.
     fn shares(&self) -> String {
+        let is_share = |word: &&String| word.parse::<f32>().is_ok_and(|share| share > 0.0 && share < 1.0);
+        if let [train, test] = self.own.iter().filter(is_share).collect::<Vec<_>>()[..] {
+            return format!("train={train},test={test}");
+        }
         let size = self.own.iter().skip_while(|word| !["--test-size", "--test_size"].contains(&word.as_str())).nth(1);
         let size = size.and_then(|size| size.parse::<f32>().ok()).filter(|size| *size > 0.0 && *size < 1.0).unwrap_or(0.1);
         format!("train={},test={size}", 1.0 - size)
@@ -334,36 +465,6 @@ impl Given<'_> {
         let key = self.key.clone().or_else(|| Some(quoted(&schema.fields.iter().find(is_structure)?.name)))?;
         schema.moved_out(&FieldPath::parse(&key).ok()?, |_| true)
     }
-}
-
-/// The word after an option that names fields, or the first word that is not a file.
-fn key_of(own: &[String]) -> Option<&String> {
-    let is_field = |word: &&String| !is_there(word) && !is_file_of_a_format(word);
-    let options = ["-f", "-j", "--on", "-c", "--columns", "--by", "--key", "on", "using"];
-    let named = options.into_iter().find_map(|option| name_after(own, option)).filter(is_field);
-    named.or_else(|| own.iter().find(|word| !is_file(word) && !is_option(word) && is_name(word)))
-}
-
-/// The name after an option.
-fn name_after<'a>(own: &'a [String], option: &str) -> Option<&'a String> {
-    own.iter().skip_while(|word| *word != option).nth(1).filter(|word| is_name(word))
-}
-
-/// Not a number, nor numbers as in `cut -f 1,3-`.
-fn is_name(word: &str) -> bool {
-    word.contains(char::is_alphanumeric) && word.parse::<f64>().is_err() && !word.chars().all(|c| c.is_ascii_digit() || ",-".contains(c))
-}
-
-fn is_there(word: &str) -> bool {
-    word == "-" || Path::new(word).exists()
-}
-
-/// Whether a word is a file, which need not exist. A program in the language of another tool contains dots too, and
-/// `meta.lang` is a field.
-fn is_file(word: &str) -> bool {
-    let is_program = word.starts_with(['.', '{', '$']) || word.contains('(');
-    let is_path = !is_file_of_a_format(word) && word.chars().all(|c| c.is_alphanumeric() || "_.".contains(c));
-    is_there(word) || (word.contains(['.', '/']) && !is_program && !is_path)
 }
 
 fn joined(words: &[String]) -> String {
@@ -426,33 +527,4 @@ fn in_sql(key: &str) -> String {
     }
     let quoted = format!("\"{}\"", key.replace('"', "\"\""));
     quoted.chars().flat_map(|c| "\"\\$`".contains(c).then_some('\\').into_iter().chain([c])).collect()
-}
-
-/// The global options that take a value, with their values, and the remaining words.
-fn global_options(words: Vec<String>) -> (Vec<String>, Vec<String>) {
-    let globals = Typed::augment_args(Command::new("tatter"));
-    let takes_value = |word: &str| find_option(&globals, word).is_some_and(|arg| arg.get_action().takes_values());
-    let (mut own, mut others) = (Vec::new(), Vec::new());
-    let mut words = words.into_iter();
-    while let Some(word) = words.next() {
-        // The other tool's option of this name may take no value: `cut -o -f id`.
-        let is_followed = word.contains('=') || words.as_slice().first().is_some_and(|next| !next.starts_with('-') || next == "-");
-        if !takes_value(bare(&word)) || !is_followed {
-            others.push(word);
-            continue;
-        }
-        let value = if word.contains('=') { None } else { words.next() };
-        own.push(word);
-        own.extend(value);
-    }
-    (own, others)
-}
-
-/// An option without its value.
-fn bare(word: &str) -> &str {
-    word.split('=').next().unwrap_or(word)
-}
-
-fn texts(words: &[OsString]) -> Vec<String> {
-    words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }

@@ -1,21 +1,38 @@
 //! Suggests equivalent commands for verbs of other tools.
 
+mod aggregation;
+mod awk;
 mod conversions;
 mod fields;
 mod given;
 mod known;
+mod order;
 mod table;
 mod template;
+mod words;
 
+use super::misplaced::copy;
 use super::split::Words;
 use conversions::Target;
 use given::Given;
 pub use known::Known;
+pub use order::sort_keys;
 use table::templates;
+pub use template::is_command;
 use template::{is_whole, placed};
 
-/// The commands to suggest for the verb `name`, at position `index` in the chain.
+/// The commands to suggest for the verb `name`, at position `index` in the chain, or lines of advice.
 pub fn suggestions(name: &str, index: usize, words: &Words, known: &Known) -> Vec<String> {
+    // `group_by k then sum x` is one verb here.
+    if let [_, next, ..] = words.verbs.get(index..).unwrap_or(&[])
+        && let Some(function) = next.first().and_then(|name| name.to_str()).filter(|name| aggregation::is_function(name))
+        && templates(&format!("{name} {function}")).is_some()
+    {
+        let mut both = copy(words);
+        let next = both.verbs.remove(index + 1);
+        both.verbs[index].extend(next);
+        return suggestions(name, index, &both, known);
+    }
     let mut own = words.verbs.get(index).into_iter().flatten().skip(1).filter_map(|word| word.to_str());
     // `query 'SELECT id'` is one word.
     let followed = |word: &str| format!("{name} {}", word.split(' ').next().unwrap_or_default().to_lowercase());
@@ -25,16 +42,26 @@ pub fn suggestions(name: &str, index: usize, words: &Words, known: &Known) -> Ve
     let given = Given::of(name, index, words);
     let mut found: Vec<String> = Vec::new();
     for template in templates.iter().filter(|template| !template.contains("duckdb") || words.verbs.len() == 1) {
+        let is_last_resort = !is_command(template) && !template.contains('{');
+        if is_last_resort && found.iter().any(|command| is_whole(command)) {
+            continue;
+        }
         found.extend(given.command_line(template, known).filter(|command| !found.contains(command)));
     }
-    // Complete commands are preferred; if there is none, the first is better than nothing, and a form better than a command
-    // that fails.
+    // Complete commands are preferred; a form is better than nothing, and the name of a verb than a command that fails.
     let whole: Vec<String> = found.iter().filter(|command| is_whole(command)).cloned().collect();
     if !whole.is_empty() {
         return whole;
     }
-    let first = found.into_iter().take(1).collect::<Vec<_>>();
-    if first.is_empty() { forms(name).into_iter().take(1).collect() } else { first }
+    if let Some(form) = found.into_iter().next() {
+        let choices = given.choices(&form, known);
+        return [form].into_iter().chain(choices).collect();
+    }
+    let verb = |template: &&str| template.strip_prefix("tatter ")?.split(' ').next().and_then(crate::verbs::find);
+    match templates.iter().filter(|template| !template.contains("duckdb")).find_map(verb) {
+        Some(verb) => vec![format!("did you mean the verb `{0}`? see `tatter help {0}`", verb.name)],
+        None => forms(name).into_iter().take(1).collect(),
+    }
 }
 
 /// The forms of the commands for the name in other tools, without the words of a command line, for `tatter help NAME`.
@@ -43,12 +70,17 @@ pub fn forms(name: &str) -> Vec<String> {
         let text = match place {
             "args" => "...",
             "casts" => "FIELD=TYPE",
-            "computed" | "aggregate" => return None,
+            "computed" | "aggregate" | "skipping" | "program" | "filled" | "cut" | "joined" | "extracted" | "labelled" | "assigned"
+            | "flat" => {
+                return None;
+            }
+            "decimated" => "I/N",
             "converted" => return Target::of(name).map(|target| target.options("OUT")),
-            "key" | "field" | "column" | "common" | "others" => "FIELD",
+            "key" | "field" | "string" | "column" | "common" | "others" | "sorted" | "aggregated" | "given" => "FIELD",
             "by" => "--by FIELD",
             "n" | "skipped" | "number" => "N",
-            "range" => "N-N",
+            "records" => "get N",
+            "query" => "-c \"SELECT * FROM 'data.parquet'\"",
             "listed" => "N",
             "value" => "VALUE",
             "list" => "FIELD",
@@ -63,7 +95,6 @@ pub fn forms(name: &str) -> Vec<String> {
             "promoted" => "promote FIELD.NAME",
             "file" | "files" => "FILE",
             "other" => "OTHER",
-            "pattern" => "PATTERN",
             "old" => "OLD",
             "shares" => "train=0.9,test=0.1",
             "new" => "NEW",
@@ -72,7 +103,8 @@ pub fn forms(name: &str) -> Vec<String> {
         };
         Some(text.to_owned())
     };
-    templates(name).unwrap_or(&[]).iter().filter_map(|template| placed(template, place)).collect()
+    let commands = templates(name).unwrap_or(&[]).iter().filter(|template| is_command(template));
+    commands.filter_map(|template| placed(template, place)).collect()
 }
 
 #[cfg(test)]
@@ -85,7 +117,7 @@ mod tests {
     use table::SYNONYMS;
 
     fn known() -> Known<'static> {
-        Known { accepts: &|words| parse(words).is_ok(), outline: &|_| None }
+        Known { accepts: &|words| parse(words).is_ok(), refuses: &|_| false, outline: &|_| None }
     }
 
     #[test]
@@ -116,6 +148,8 @@ mod tests {
                     "rejection_resample" | "resample" | "upsample" | "oversample" | "undersample" | "downsample" | "balance" => {
                         vec!["--by", "x", "--target", "a=0.5,b=0.5", "Cargo.toml"]
                     }
+                    "sliding-window" | "rolling" | "group-by-window" | "group_by_window" | "hash" => vec!["x", "2", "Cargo.toml"],
+                    "frame" | "unfold" => vec!["x", "2", "1", "Cargo.toml"],
                     "astype" => vec!["x=int8", "Cargo.toml"],
                     "fillna" | "fill-na" | "fill_null" | "fill-empty" | "coalesce" => vec!["x=0", "Cargo.toml"],
                     "bucket-by-sequence-length" | "bucket_by_sequence_length" => {
@@ -151,7 +185,7 @@ mod tests {
                 let found = suggestions(name.split(' ').next().unwrap(), 0, &split(line).unwrap(), &known());
                 assert!(!found.is_empty(), "{name}");
                 for command in found.iter().flat_map(|line| line.split(" && ")).filter(|command| command.starts_with("tatter ")) {
-                    let words: Vec<OsString> = shell_words(command).into_iter().map(Into::into).collect();
+                    let words: Vec<OsString> = shell_words(command.split(" | ").next().unwrap()).into_iter().map(Into::into).collect();
                     assert!(matches!(parse(words), Ok(Request::Chain(_) | Request::Text(_) | Request::Standalone(_))), "{name}: {command}");
                 }
             }

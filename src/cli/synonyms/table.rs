@@ -2,9 +2,14 @@
 
 use super::conversions::Target;
 
+/// For a program in the language of another tool.
+const FOR_PROGRAMS: &str =
+    "write a chain of verbs, such as filter CONDITION then map 'NAME = EXPR' then select FIELDS; `tatter -h` lists them";
+
 /// Names in other tools, some with a word that follows, and equivalent commands. In a command, `{args}` is all words after the
 /// name, `{key}` the first word that is not a file (or the word after -f), `{by}` is `--by {key}` if there is a key, `{n}` and
-/// `{skipped}` the first two numbers, `{number}` the first or 1, `{range}` both as in 2-4, `{listed}` numbers as in 2,4,
+/// `{skipped}` the first two numbers, `{number}` the first or 1, `{listed}` numbers as in 2,4, `{records}` a verb that chooses
+/// records by number, `{sorted}` the keys of a sort with their directions,
 /// `{value}` a word after the key, `{files}` the files, and `{file}` and `{other}` the first two files. `{field}` is the key
 /// inside an expression in single quotes, and `{column}` inside SQL in double quotes. `{fields}` is `-f {key}` if there is a key,
 /// `{shape}` gives it, or all lists, the size `{n}`, `{condition}` is all words after the name if one of them compares, and `{promoted}` moves
@@ -15,7 +20,9 @@ use super::conversions::Target;
 /// (`patterns.rs`). A command with a placeholder that has no value, or one that would be rejected, is not suggested.
 /// `{casts}` is pairs of fields and dtypes with the names of dtypes here, `{computed}` an assignment of a value that has no name,
 /// `{common}` the key or the only field that both files have, `{others}` all fields but the key, and `{separated}` splits the key if it
-/// is a string; `{converted}` names the output in the format of the name.
+/// is a string; `{converted}` names the output in the format of the name. `{flat}` is nothing, for fields that are values. `{string}` is the key or the only string, `{filled}` a value
+/// for each field with nulls, `{aggregated}` and `{per}` what is summed and by what, `{program}` the verbs for a program of awk or
+/// sed, `{query}` the command for a query of data.parquet. A template that is no command is a line of advice.
 pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["limit offset", "take offset"], &["tatter skip {skipped} then head {n} {files}"]),
     (&["take", "limit"], &["tatter head {args}"]),
@@ -30,20 +37,41 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["nsmallest"], &["tatter sort --by {key} then head {n} {files}"]),
     (&["last"], &["tatter tail {number} {files}"]),
     (&["cat -n", "cat --number"], &["tatter enumerate {files}"]),
-    (&["cat", "concat", "import", "load", "append", "read", "snapshot", "collect"], &["tatter convert {args}"]),
+    (&["collect", "collect_list", "collect-list"], &["tatter select {key} then batch all {files}", "tatter convert {files}"]),
+    (
+        &[
+            "cat",
+            "concat",
+            "import",
+            "load",
+            "append",
+            "read",
+            "read_csv",
+            "read-csv",
+            "to_list",
+            "to-list",
+            "snapshot",
+            "parse_example",
+            "parse-example",
+        ],
+        &["tatter convert {args}"],
+    ),
     (&["save", "export", "dump", "cp", "copy", "write"], &["tatter convert {inputs} {target}"]),
     (&["vstack", "rbind", "union", "union-all", "union_all", "bind-rows", "bind_rows", "csvstack"], &["tatter convert {files}"]),
     (&["where", "match"], &["tatter filter {where}"]),
-    (&["grep", "rg", "search"], &["tatter filter '{searched}' {counted} {files}"]),
-    (&["csvgrep"], &["tatter filter '{not}strings.regex_full_match({field}, \"(?s{i}).*{pattern}.*\")' {files}"]),
+    (
+        &["grep", "rg", "search", "csvgrep"],
+        &["tatter filter '{searched}' {counted} {files}", "for the first match in each record: tatter {extracted} {files}"],
+    ),
     (&["project", "pick", "keep"], &["tatter select {args}"]),
     (&["cut -x", "cut --complement"], &["tatter drop {numbered} {files}", "tatter drop {key} {files}"]),
-    (&["cut", "csvcut"], &["tatter select {numbered} {files}", "tatter select {key} {files}"]),
+    (&["cut"], &["tatter map {cut} {files}", "tatter select {numbered} {files}", "tatter select {key} {files}"]),
+    (&["csvcut"], &["tatter select {numbered} {files}", "tatter select {key} {files}"]),
     (&["remove", "delete", "rm", "exclude", "without"], &["tatter drop {args}"]),
     (&["astype"], &["tatter cast {casts} {files}"]),
     (
         &["fillna", "fill-na", "fill_null", "fill-empty", "coalesce"],
-        &["tatter fill-null {args}", "tatter fill-null '{field}={value}' {files}"],
+        &["tatter fill-null {args}", "tatter fill-null {filled} {files}", "tatter fill-null '{field}={value}' {files}"],
     ),
     (
         &[
@@ -61,32 +89,60 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
             "put",
             "set",
         ],
-        &["tatter map {args}", "tatter filter {condition}", "tatter map {computed} {files}"],
+        &["tatter map {args}", "tatter filter {condition}", "tatter map {computed} {files}", "tatter map {joined} {files}"],
     ),
-    (&["hash"], &["tatter map 'hash = strings.to_hash_bucket_fast({field}, 1000)' {files}"]),
+    (&["hash"], &["tatter map 'hash = strings.to_hash_bucket_fast({field}, {n})' {files}"]),
     (&["reorder", "move"], &["tatter select '{field},*' {files}"]),
-    (&["order-by", "orderby", "order", "arrange"], &["tatter sort --by {key} {files}"]),
-    (&["nth", "row", "rows", "iloc"], &["tatter get {listed} {files}", "tatter get {range} {files}"]),
-    (&["slice"], &["tatter get {listed} {files}", "tatter get {range} {files}", "tatter skip {n} then head {skipped} {files}"]),
+    (&["order-by", "orderby", "orderBy", "order", "arrange"], &["tatter sort --by {sorted} {files}"]),
+    (&["nth", "row", "rows", "iloc"], &["tatter {records} {files}", "tatter get {listed} {files}"]),
+    (&["slice"], &["tatter {records} {files}", "tatter get {listed} {files}", "tatter {skipping} {files}"]),
     (&["to-csv", "to_csv", "tocsv", "csv", "in2csv", "json2csv"], &["tatter convert {args} --to csv"]),
     (&["to-json", "to_json", "tojson", "csvjson", "csv2json"], &["tatter convert {args} --to json"]),
     (&["nunique", "count-unique"], &["tatter count --by {key} then count {files}"]),
     (&["vocab", "vocabulary"], &["tatter {exploded}count --by {key} {files}"]),
-    (&["sum"], &["tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"SELECT sum({column}) FROM 'data.parquet'\""]),
-    (&["order_by", "sort-by", "sort_by", "sort-values", "sort_values", "csvsort"], &["tatter sort --by {key} {files}"]),
+    (&["sum -g"], &["tatter stats -f {key} --by {grouped} --as json {files}"]),
+    (
+        &["sum"],
+        &[
+            "tatter stats -f {key} --as json {files}",
+            "tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"SELECT sum({column}) FROM 'data.parquet'\"",
+        ],
+    ),
+    (&["order_by", "sort-by", "sort_by", "sort-values", "sort_values", "csvsort"], &["tatter sort --by {sorted} {files}"]),
     (&["tac", "reverse"], &["tatter enumerate then sort --by -index then drop index {files}"]),
-    (&["stats1 -g"], &["tatter stats -f {key} --by {grouped} {files}"]),
+    (&["stats1 -g", "mean -g", "avg -g", "min -g", "max -g"], &["tatter stats -f {key} --by {grouped} {files}"]),
     (&["mean", "avg", "min", "max", "quantile", "stats1"], &["tatter stats -f {key} {files}"]),
     (
         &["value-counts", "value_counts", "count-distinct", "count-by", "frequencies", "frequency", "freq", "tally"],
-        &["tatter count --by {key} {files}"],
+        &["tatter count --by {given} {files}", "tatter stats {files}"],
     ),
     (&["histogram", "hist"], &["tatter stats -f {key} --histogram {files}", "tatter count --by {key} {files}"]),
+    (
+        &[
+            "group-by sum",
+            "group_by sum",
+            "groupby sum",
+            "group-by mean",
+            "group_by mean",
+            "groupby mean",
+            "group-by min",
+            "group_by min",
+            "groupby min",
+            "group-by max",
+            "group_by max",
+            "groupby max",
+            "group-by median",
+            "group_by median",
+            "groupby median",
+        ],
+        &["tatter stats -f {aggregated} {per} --as json {files}"],
+    ),
     (
         &["group-by", "group_by", "groupby", "group", "aggregate", "agg"],
         &[
             "tatter count --by {key} {files}",
             "tatter sort --by {key} then implode --by {key} {files}",
+            "tatter stats -f {aggregated} {per} --as json {files}",
             "tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"SELECT {aggregate} FROM 'data.parquet'\"",
             "tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"SELECT {column}, count(*) FROM 'data.parquet' GROUP BY {column}\"",
         ],
@@ -104,10 +160,14 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["uniq -d", "uniq --repeated"], &["tatter count --by {whole} then filter 'count > 1' {files}"]),
     (&["uniq -u", "uniq --unique"], &["tatter count --by {whole} then filter 'count == 1' {files}"]),
     (&["uniq"], &["tatter unique {by} {files}", "tatter count --by {key} {files}"]),
+    (&["dedup last", "deduplicate last", "drop-duplicates last", "drop_duplicates last"], &["tatter tail 1 --by {key} {files}"]),
     (&["dedup", "dedupe", "deduplicate", "drop-duplicates", "drop_duplicates"], &["tatter unique {by} {files}"]),
     (&["shuf"], &["tatter sample {n} {files}", "tatter shuffle {files}"]),
     (&["dropna", "drop-na", "drop-null", "drop-nulls"], &["tatter filter '{complete}' {files}"]),
-    (&["sed", "replace", "gsub"], &["tatter map '{field} = strings.regex_replace({field}, \"{old}\", \"{new}\"{once})' {files}"]),
+    (
+        &["sed", "replace", "gsub"],
+        &["tatter {program} {files}", "tatter map '{string} = strings.regex_replace({string}, \"{old}\", \"{new}\"{once})' {files}"],
+    ),
     (&["compare", "cmp", "comm"], &["tatter diff {file} {other}"]),
     (&["takewhile", "take_while"], &["tatter take-while {args}"]),
     (&["dropwhile", "drop-while", "skip_while"], &["tatter skip-while {args}"]),
@@ -116,9 +176,9 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["choose-from-datasets", "choose_from_datasets"], &["tatter choose --by {key} {files}"]),
     (&["paste", "hstack", "cbind", "bind-cols", "bind_cols"], &["tatter zip {files}"]),
     (&["roundrobin", "round-robin", "cycle"], &["tatter interleave {files}"]),
-    (&["sliding-window", "rolling"], &["tatter window --size 3 --shift 1 {files}"]),
-    (&["frame", "unfold"], &["tatter windows {key} --size 4 --shift 2 {files}"]),
-    (&["group-by-window", "group_by_window"], &["tatter bucket --by {key} --batch-sizes 8 {files}"]),
+    (&["sliding-window", "rolling"], &["tatter window --size {n} --shift 1 --drop-remainder {files}"]),
+    (&["frame", "unfold"], &["tatter windows {key} --size {n} --shift {skipped} {files}"]),
+    (&["group-by-window", "group_by_window"], &["tatter bucket --by {key} --batch-sizes {n} {files}"]),
     (
         &["rejection_resample", "resample", "upsample", "oversample", "undersample", "downsample", "balance"],
         &["tatter rejection-resample {args}"],
@@ -149,10 +209,8 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     ),
     (&["nothing"], &["tatter head 0 {files}"]),
     (&["assert_cardinality"], &["tatter assert-cardinality {args}"]),
-    (
-        &["jq", "yq", "awk", "gawk", "mlr"],
-        &["tatter select FIELDS {files}", "tatter filter CONDITION {files}", "tatter map 'NAME = EXPR' {files}"],
-    ),
+    (&["awk", "gawk"], &["tatter {program} {files}", FOR_PROGRAMS]),
+    (&["jq", "yq", "mlr"], &[FOR_PROGRAMS]),
     (
         &["pivot", "pivot-table", "pivot_table", "pivot-wider", "crosstab"],
         &["tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"PIVOT 'data.parquet' ON {column} USING count(*)\""],
@@ -164,13 +222,13 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
         ],
     ),
     (&["query"], &["tatter filter {where}"]),
-    (&["sql", "query select"], &["tatter convert {files} -o data.parquet --no-clobber && duckdb -c \"SELECT * FROM 'data.parquet'\""]),
+    (&["sql", "query select", "csvsql"], &["tatter convert {files} -o data.parquet --no-clobber && duckdb {query}"]),
     (
         &["flatten", "json-normalize", "json_normalize"],
         &["tatter {promoted} {files}", "tatter merge-dims {list} 0 -1 {files}", "tatter explode {list} {files}"],
     ),
-    (&["json-parse", "parse-json", "parse_json", "from-json", "from_json", "fromjson"], &["tatter cast '{field}=json' {files}"]),
-    (&["json-stringify"], &["tatter cast '{field}=json' then cast '{field}=string' {files}"]),
+    (&["json-parse", "parse-json", "parse_json", "from-json", "from_json", "fromjson"], &["tatter cast '{string}=json' {files}"]),
+    (&["json-stringify"], &["tatter cast '{string}=json' then cast '{string}=string' {files}"]),
     (&["flat-map", "flat_map"], &["tatter explode {args}"]),
     (&["unnest"], &["tatter {promoted} {files}", "tatter explode {list} {files}"]),
     (&["nest --explode", "nest --evar"], &["tatter {separated}explode {key} {files}"]),
@@ -184,7 +242,10 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["unpad", "from-tensor", "from_tensor"], &["tatter from-dense {args}"]),
     (&["sparse"], &["tatter to-sparse {args}", "tatter to-sparse {fields} {files}"]),
     (&["one-hot", "one_hot", "onehot", "get-dummies", "get_dummies"], &["tatter map 'one_hot = one_hot({field}, {n})' {files}"]),
-    (&["train-test-split", "train_test_split", "random-split"], &["tatter split --into {shares} -o data.parquet --no-clobber {files}"]),
+    (
+        &["train-test-split", "train_test_split", "random-split", "random_split"],
+        &["tatter split --into {shares} -o data.parquet --no-clobber {files}"],
+    ),
     (&["ensure", "require"], &["tatter assert {args}"]),
     (&["verify", "check"], &["tatter assert {condition}", "tatter validate {files}"]),
     (&["lint"], &["tatter validate {args}"]),
@@ -208,36 +269,38 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
             "metadata",
             "element-spec",
             "element_spec",
+            "printSchema",
         ],
         &["tatter schema {args}"],
     ),
+    (&["print", "view", "less", "more", "peek", "preview", "look", "as-numpy-iterator", "as_numpy_iterator"], &["tatter show {args}"]),
     (
-        &[
-            "print",
-            "view",
-            "less",
-            "more",
-            "peek",
-            "preview",
-            "look",
-            "pretty",
-            "table",
-            "column",
-            "csvlook",
-            "as-numpy-iterator",
-            "as_numpy_iterator",
-        ],
-        &["tatter show {args}"],
+        &["pretty", "table", "column", "csvlook"],
+        &["tatter convert {files} --to tsv{flat} | column -t -s \"$(printf '\\t')\"", "tatter show {files}"],
+    ),
+    (&["label"], &["tatter rename {labelled} {files}"]),
+    (&["decimate"], &["tatter shard {decimated} {files}"]),
+    (&["row_number", "row-number"], &["tatter enumerate --start 1 {files}"]),
+    (&["withColumn", "with_column", "with-column"], &["tatter map {assigned} {files}"]),
+    (&["explode_outer", "explode-outer"], &["tatter explode {key} --keep-empty {files}"]),
+    (&["template"], &["tatter select {key} {files}"]),
+    (&["case -u", "case --upper"], &["tatter map '{string} = strings.upper({string})' {files}"]),
+    (&["case -l", "case --lower"], &["tatter map '{string} = strings.lower({string})' {files}"]),
+    (&["most-frequent", "most_frequent"], &["tatter count --by {key} then head 10 {files}"]),
+    (
+        &["strptime"],
+        &["tatter map '{field} = timestamp({field}, format=\"{value}\")' {files}", "tatter map '{field} = timestamp({field})' {files}"],
     ),
     (&["version"], &["tatter --version"]),
     (&["usage", "list", "commands"], &["tatter -h"]),
     (&["functions", "expressions", "operators", "formats", "options", "topics"], &["tatter help {name}"]),
     (&["explain", "plan"], &["tatter convert {args} --dry-run"]),
     (&["len", "length", "wc", "size", "nrow", "nrows", "cardinality"], &["tatter count {args}"]),
-    (&["lower", "lowercase"], &["tatter map '{field} = strings.lower({field})' {files}"]),
-    (&["upper", "uppercase"], &["tatter map '{field} = strings.upper({field})' {files}"]),
-    (&["sec2gmt", "sec2date"], &["tatter map '{field} = timestamp({field}, unit=\"s\")' {files}"]),
-    (&["tokenize", "words"], &["tatter map '{field} = strings.split({field})' {files}"]),
+    (&["lower", "lowercase"], &["tatter map '{string} = strings.lower({string})' {files}"]),
+    (&["upper", "uppercase"], &["tatter map '{string} = strings.upper({string})' {files}"]),
+    (&["sec2gmtdate", "sec2date"], &["tatter map '{field} = cast(timestamp({field}, unit=\"s\"), date32)' {files}"]),
+    (&["sec2gmt"], &["tatter map '{field} = timestamp({field}, unit=\"s\")' {files}"]),
+    (&["tokenize", "words"], &["tatter map '{string} = strings.split({string})' {files}"]),
 ];
 
 /// For names such as `csv2parquet`.

@@ -8,6 +8,11 @@ pub fn is_whole(command: &str) -> bool {
     !command.split(|c: char| !c.is_alphanumeric()).any(|word| PLACEHOLDERS.contains(&word))
 }
 
+/// Whether it is a command, or else a line of advice.
+pub fn is_command(template: &str) -> bool {
+    template.starts_with("tatter ") || template.starts_with("duckdb ")
+}
+
 /// The template with its placeholders filled. An empty value leaves no extra space.
 pub fn placed(template: &str, value: impl Fn(&str) -> Option<String>) -> Option<String> {
     let mut out = String::new();

@@ -351,7 +351,9 @@ fn requoted(name: &str, text: &Arc<str>, span: &Span, literal: &Literal, dtype: 
         Literal::String(own) if dtype.is_number() && is_quoted && own.parse::<f64>().is_ok_and(f64::is_finite) => {
             ("a number has no quotes:", own.clone())
         }
-        Literal::Int(_) if *dtype == DType::String && name.contains(['+', '=', '<', '>']) && written.bytes().all(|b| b.is_ascii_digit()) => {
+        Literal::Int(_)
+            if *dtype == DType::String && name.contains(['+', '=', '<', '>']) && written.bytes().all(|b| b.is_ascii_digit()) =>
+        {
             ("a string needs quotes:", quote(written))
         }
         _ => return None,

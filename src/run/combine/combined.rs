@@ -181,5 +181,6 @@ fn check_list(schema: &Schema, field: &str, name: Arc<str>) -> Result<()> {
     if ty.dims.is_empty() && ty.dtype().is_some_and(DType::is_integer) {
         return Ok(());
     }
-    Err(Error::usage(format!("{} is {ty}; expected the number of an input, an integer in each record", crate::path::quoted(field))).in_input(name))
+    Err(Error::usage(format!("{} is {ty}; expected the number of an input, an integer in each record", crate::path::quoted(field)))
+        .in_input(name))
 }

@@ -2,6 +2,7 @@
 
 use crate::demand::{Demand, Wanted};
 use crate::error::{Error, Reason, Result, mismatch};
+use crate::expr::names_used;
 use crate::path::{self, FieldPath};
 use crate::printable::shell_word;
 use crate::schema::{Element, Field, Schema, every_field};
@@ -123,6 +124,10 @@ impl Patterns {
             if !seen {
                 let names: Vec<String> = schema.fields.iter().take(20).map(|f| path::quoted(&f.name)).collect();
                 let error = Error::usage(format!("no field matches {}", self.text)).because(Reason::UnknownField(self.text.clone()));
+                // `ms * 2`
+                let is_computed = self.text.contains(' ') && names_used(&self.text, false).is_some();
+                let computed = || format!("to compute a field: map {}", shell_word(&format!("x = {}", self.text)));
+                let error = if is_computed { error.help(computed()) } else { error };
                 return Err(error.help(match names.is_empty() {
                     true => "the records have no fields".to_owned(),
                     false => format!("the fields are: {}", names.join(", ")),
