@@ -81,8 +81,11 @@ pub fn join<S: Observations>(earlier: &mut S, mut later: S) {
     let mut kept = later.kept().take();
     match &mut kept {
         Some(Kept { blocks, is_open }) if *is_open || earlier.clash(&later) > Clash::None => {
-            // An error would have been found before.
-            *is_open = blocks.iter().fold(false, |is_open, block| observe_after(earlier, block).unwrap_or(true) || is_open);
+            *is_open = false;
+            for block in blocks.iter() {
+                // An error would have been found before.
+                *is_open |= observe_after(earlier, block).unwrap_or(true);
+            }
         }
         _ => earlier.add(later),
     }

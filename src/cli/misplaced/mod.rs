@@ -78,7 +78,7 @@ pub fn file_before_argument(command: &Command, owner: &str, matches: &ArgMatches
         return Ok(());
     }
     let name = first.get_value_names().and_then(|names| names.first()).map_or("its argument", |name| name.as_str());
-    let error = Error::usage(mismatch(format_args!("{name} before the FILEs"), file).prefixed(&owner));
+    let error = Error::usage(mismatch(format_args!("{name} before the FILEs"), file).prefixed(owner));
     Err(error.help(moved(words, file, usize::MAX, &[file])))
 }
 
@@ -250,12 +250,6 @@ pub fn without_option(error: Error, words: &Words) -> Error {
                 }
                 None => error,
             }
-        }
-        // `lookup id in TABLE`
-        Some(Reason::MissingOption(option)) if option == "--take" && own.get(2).is_some_and(|word| word == "in") && own.len() > 3 => {
-            let mut meant = copy(words);
-            meant.verbs.iter_mut().last().into_iter().for_each(|last| drop(last.splice(4..4, ["--take".into(), "*".into()])));
-            error.help(format!("to add all of its fields: {}", line(&meant)))
         }
         Some(Reason::MissingOption(option)) if option == "--by" => {
             // `sort x`, `sort -r x`, `sort x desc`

@@ -333,7 +333,7 @@ impl Given<'_> {
 
     /// What the words summarize, and by what.
     fn aggregation(&self) -> Option<Aggregation> {
-        Aggregation::of(&self.own, |word| is_file(word))
+        Aggregation::of(&self.own, is_file)
     }
 
     /// The verbs for a program of awk or sed that chooses lines or columns.

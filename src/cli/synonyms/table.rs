@@ -91,7 +91,7 @@ pub const SYNONYMS: &[(&[&str], &[&str])] = &[
         ],
         &["tatter map {args}", "tatter filter {condition}", "tatter map {computed} {files}", "tatter map {joined} {files}"],
     ),
-    (&["hash"], &["tatter map 'hash = strings.to_hash_bucket_fast({field}, {n})' {files}"]),
+    (&["hash"], &["tatter map 'hash = strings.to_hash_bucket_fast({field}, 1000)' {files}"]),
     (&["reorder", "move"], &["tatter select '{field},*' {files}"]),
     (&["order-by", "orderby", "orderBy", "order", "arrange"], &["tatter sort --by {sorted} {files}"]),
     (&["nth", "row", "rows", "iloc"], &["tatter {records} {files}", "tatter get {listed} {files}"]),
