@@ -1,9 +1,14 @@
 //! Suggests functions for the names that other languages use.
 
-use super::error::{PARSE_JSON, SEARCH_LIST, SEARCH_TEXT};
+use super::error::{ExprError, PARSE_JSON, SEARCH_LIST, SEARCH_TEXT};
 use super::functions;
+use super::span::Span;
+use super::syntax::Expr;
 use super::template::Arguments;
 use crate::error::nearest;
+use crate::path::FieldPath;
+use crate::printable::shell_word;
+use crate::schema::notation::{self, parse_type};
 
 /// Names in other languages, with advice; see [`Arguments::filled`].
 const KNOWN: &[(&[&str], &[&str])] = &[
@@ -287,6 +292,41 @@ pub fn instead_of_call(name: &str, call: &Arguments, guesses: bool) -> Vec<Strin
     let guess = nearest(name, all.clone()).filter(|_| guesses);
     let same = || all.clone().find(|n| n.rsplit('.').next().is_some_and(|n| n.eq_ignore_ascii_case(last)));
     guess.or_else(same).map(|near| format!("did you mean {near}?")).into_iter().collect()
+}
+
+/// Whether a name is that of a type of times, which no tensor has.
+pub fn is_time(name: &str) -> bool {
+    parse_type(name).is_ok_and(|ty| ty.dtype().is_some_and(|dtype| dtype.time().is_some()))
+}
+
+/// Advice to convert to a type of times.
+pub fn to_time(name: &str) -> String {
+    format!("to convert a field to {name}, use the verb cast: cast {}", shell_word(&format!("FIELD={name}")))
+}
+
+pub fn unknown_function(name: &str, span: Span, call: &Arguments) -> ExprError {
+    if is_time(name) {
+        let error = ExprError::at(span, format!("{name} is a type of times, not a function"));
+        return error.help(to_time(name)).help("times can be compared with text: t > \"2024-05-15\"");
+    }
+    with_function(ExprError::at(span, format!("unknown function `{name}`")), name, call, true)
+}
+
+/// Adds hints on what to use instead of a call of a function of this name; with `guesses`, also on functions with similar names.
+pub fn with_function(error: ExprError, name: &str, call: &Arguments, guesses: bool) -> ExprError {
+    let advice = instead_of_call(name, call, guesses);
+    let is_at_loss = advice.is_empty() && guesses;
+    let error = advice.into_iter().fold(error, ExprError::help);
+    if is_at_loss { error.help("for a list of functions: tatter help functions") } else { error }
+}
+
+/// Adds advice on text that has no such field before it is parsed.
+pub fn parse_first(error: ExprError, texts: &Expr, names: &[&str]) -> ExprError {
+    let path = |names: &[&str]| FieldPath::try_new(names.iter().map(|name| (*name).to_owned()).collect()).ok();
+    match (texts.dotted().and_then(|(names, _)| path(&names)), path(names)) {
+        (Some(texts), Some(inner)) => error.help(format!("parse JSON text first: {}", notation::parsing(&texts, &inner))),
+        _ => error,
+    }
 }
 
 #[cfg(test)]

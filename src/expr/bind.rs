@@ -1,24 +1,22 @@
 //! Name and type resolution: turns the syntax tree into a tree that can be evaluated.
 
-use super::advice::instead_of_call;
-use super::call::{Function, Meaning, NULLS, Written, as_node, dtype_named, dtype_near, map_lookup, named_fields, strict, subscript};
+use super::advice::{instead_of_call, parse_first, unknown_function, with_function};
+use super::call::{Function, Meaning, Written, as_node, dtype_named, map_lookup, named_fields, strict, subscript};
 use super::columns::Columns;
 use super::error::{CAST, ExprError, ExprResult, text_at};
 use super::eval::{Node, NodeKind};
 use super::fields::{Place, field_of, unknown_in};
-use super::frames::{COLUMN_MODULES, FRAMES, without_frames};
+use super::frames::without_frames;
 use super::functions;
 use super::operand::{FunctionValue, LAMBDA, Operand, OperandKind, literal_of, result};
 use super::python;
 use super::span::{Span, name_text};
 use super::syntax::{Argument, Expr, ExprKind, parse_formula};
 use super::template::Arguments;
-use crate::error::{Reason, nearest};
-use crate::path::FieldPath;
-use crate::printable::shell_word;
+use crate::error::nearest;
 use crate::schema::facts::Storage;
-use crate::schema::notation::{parse_time, parse_type};
-use crate::schema::{DType, Element, Field, Literal, Type, notation};
+use crate::schema::notation::parse_time;
+use crate::schema::{DType, Element, Field, Literal, Type};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -56,7 +54,7 @@ impl Scope {
     }
 
     /// Whether the name refers to a field or to an assigned value.
-    fn has(&self, name: &str) -> bool {
+    pub(super) fn has(&self, name: &str) -> bool {
         self.find(name).is_some() || self.value(name).is_some()
     }
 }
@@ -273,69 +271,6 @@ impl Binder<'_> {
         }
     }
 
-    fn unknown(&self, name: &str, span: &Span) -> ExprError {
-        let error = ExprError::at(span.clone(), format!("unknown field `{name}`")).because(Reason::UnknownField(name.to_owned()));
-        match name {
-            "null" | "none" | "NULL" | "nil" => {
-                return error.help("to test for null: is_null(x); to delete a field in `map`: x = None").help(NULLS);
-            }
-            // The unit in `timestamp[us]`.
-            "s" | "ms" | "us" | "ns" if self.text[..span.start].ends_with("timestamp[") => {
-                return error.help(to_time(&format!("timestamp[{name}]"))).help("for a time of text: timestamp(x)");
-            }
-            _ if is_time(name) => return error.help(to_time(name)),
-            "desc" | "DESC" => return error.help("a key of `sort` that starts with - is sorted in descending order"),
-            "asc" | "ASC" => return error.help("`sort` sorts in ascending order"),
-            "true" | "false" | "TRUE" | "FALSE" => return error.help("write True or False"),
-            "json" => return with_function(error, name, &Arguments::default(), false),
-            "nan" | "NaN" | "inf" | "Infinity" => return error.help("write math.nan, math.inf, -math.inf"),
-            _ => {}
-        }
-        let is_frame = || FRAMES.contains(&name) || COLUMN_MODULES.contains(&name);
-        if let Some(meant) = Some(()).filter(|()| is_frame()).and_then(|()| without_frames(&self.text)) {
-            return error.help(format!("fields are written by name alone: {meant}"));
-        }
-        let names = self.scope.columns.names().chain(self.scope.constants.keys().map(String::as_str));
-        // `a-b`
-        let longer = |field: &&str| field.starts_with(name) && name_text(field).starts_with('`');
-        if let Some(longer) = self.scope.columns.names().find(longer) {
-            return error.help(format!(
-                "did you mean {}? such a name needs backquotes, and single quotes around the expression",
-                name_text(longer)
-            ));
-        }
-        if let Some(near) = nearest(name, names).map(name_text).or_else(|| dtype_near(name).map(str::to_owned)) {
-            return error.help(format!("did you mean {near}?"));
-        }
-        let shown: Vec<String> = self.scope.columns.names().take(20).map(name_text).collect();
-        if shown.is_empty() {
-            return error.help("the records have no fields; to define a constant: --arg NAME=VALUE");
-        }
-        let more = self.scope.columns.names().count().saturating_sub(shown.len());
-        let tail = if more > 0 { format!(", and {more} more") } else { String::new() };
-        error.help(format!("the fields are: {}{tail}", shown.join(", ")))
-    }
-
-    /// Rejects `x | f`, a pipe in jq and in shells, where `f` is not a field but the name of a function.
-    pub(super) fn refuse_pipe(&self, left: &Expr, right: &Expr) -> ExprResult<()> {
-        let Some((names, false)) = right.dotted() else { return Ok(()) };
-        if self.scope.has(names[0]) || self.scope.constants.contains_key(names[0]) {
-            return Ok(());
-        }
-        let name = names.join(".");
-        let advice = match functions::find(&name) {
-            // In jq, `add` is the sum of a list.
-            Some(_) if name == "add" => instead_of_call("sum", &self.arguments([left]), false),
-            Some(_) => vec![format!("call the function: {name}({})", &self.text[left.span.clone()])],
-            None => instead_of_call(&name, &self.arguments([left]), false),
-        };
-        if advice.is_empty() {
-            return Ok(());
-        }
-        let error = ExprError::at(right.span.clone(), "`|` combines bits; it does not call a function");
-        Err(advice.into_iter().fold(error, ExprError::help))
-    }
-
     /// `a.b`: a field of a structure or else an attribute, that is, a function of one argument.
     fn attribute(&self, expr: &Expr, of: &Expr, name: &str) -> ExprResult<OperandKind> {
         if let Some((names, quoted)) = expr.dotted()
@@ -488,38 +423,6 @@ impl Binder<'_> {
         self.apply(function, name, expr.span.clone(), positional, keywords)
     }
 
-    /// The error for `x.str.upper()`, as in pandas and Polars: the functions of strings, lists and times take the values
-    /// themselves.
-    fn accessor(&self, of: &Expr, method: &str, callee: &Expr) -> Option<ExprError> {
-        let ExprKind::Attribute { of: inner, name: accessor } = &of.kind else { return None };
-        if !["str", "list", "arr", "dt"].contains(&accessor.as_str()) || self.bind(of).is_ok() {
-            return None;
-        }
-        self.bind(inner).ok()?;
-        let own = match (accessor.as_str(), method) {
-            ("str", "len" | "len_bytes") => Some("strings.length"),
-            ("list" | "arr", "len" | "lengths") => Some("len"),
-            _ => None,
-        };
-        let of_strings = format!("strings.{method}");
-        let own = own.or_else(|| Some(of_strings.as_str()).filter(|name| accessor == "str" && functions::find(name).is_some()));
-        let own = own.or_else(|| Some(method).filter(|name| accessor != "str" && functions::find(name).is_some()));
-        let error = ExprError::at(of.span.end - accessor.len()..callee.span.end, format!("values have no `.{accessor}`"));
-        let value = &self.text[inner.span.clone()];
-        Some(match own {
-            Some(function) => error.help(format!("call the function itself: {function}({value})")),
-            None => with_function(error, method, &self.arguments([inner.as_ref()]), true),
-        })
-    }
-
-    /// What was written as the arguments of a call, for advice.
-    fn arguments<'a>(&self, written: impl IntoIterator<Item = &'a Expr>) -> Arguments<'_> {
-        let written: Vec<&Expr> = written.into_iter().collect();
-        let first = written.first().and_then(|first| self.bind(first).ok());
-        let of_list = first.as_ref().and_then(|first| first.node()).map(|node| node.ty.rank() > 0);
-        Arguments { texts: written.iter().map(|expr| text_at(&self.text, &expr.span)).collect(), of_list, has_regex: false }
-    }
-
     pub(super) fn apply(
         &self,
         function: &Function,
@@ -645,32 +548,6 @@ fn attribute_of(item: &Operand, name: &str) -> Option<ExprResult<OperandKind>> {
     }
 }
 
-/// Whether a name is that of a type of times, which no tensor has.
-fn is_time(name: &str) -> bool {
-    parse_type(name).is_ok_and(|ty| ty.dtype().is_some_and(|dtype| dtype.time().is_some()))
-}
-
-/// Advice to convert to a type of times.
-fn to_time(name: &str) -> String {
-    format!("to convert a field to {name}, use the verb cast: cast {}", shell_word(&format!("FIELD={name}")))
-}
-
-fn unknown_function(name: &str, span: Span, call: &Arguments) -> ExprError {
-    if is_time(name) {
-        let error = ExprError::at(span, format!("{name} is a type of times, not a function"));
-        return error.help(to_time(name)).help("times can be compared with text: t > \"2024-05-15\"");
-    }
-    with_function(ExprError::at(span, format!("unknown function `{name}`")), name, call, true)
-}
-
-/// Adds hints on what to use instead of a call of a function of this name; with `guesses`, also on functions with similar names.
-fn with_function(error: ExprError, name: &str, call: &Arguments, guesses: bool) -> ExprError {
-    let advice = instead_of_call(name, call, guesses);
-    let is_at_loss = advice.is_empty() && guesses;
-    let error = advice.into_iter().fold(error, ExprError::help);
-    if is_at_loss { error.help("for a list of functions: tatter help functions") } else { error }
-}
-
 /// The name of a field that is written as `.name` or `["name"]` at the start of the text, and what follows.
 fn leading_name(text: &str) -> Option<(&str, &str)> {
     if let Some(rest) = text.strip_prefix('.') {
@@ -680,15 +557,6 @@ fn leading_name(text: &str) -> Option<(&str, &str)> {
     }
     let quote = ["[\"", "['"].into_iter().find(|start| text.starts_with(start))?;
     text[2..].split_once(&format!("{}]", &quote[1..]))
-}
-
-/// Adds advice on text that has no such field before it is parsed.
-fn parse_first(error: ExprError, texts: &Expr, names: &[&str]) -> ExprError {
-    let path = |names: &[&str]| FieldPath::try_new(names.iter().map(|name| (*name).to_owned()).collect()).ok();
-    match (texts.dotted().and_then(|(names, _)| path(&names)), path(names)) {
-        (Some(texts), Some(inner)) => error.help(format!("parse JSON text first: {}", notation::parsing(&texts, &inner))),
-        _ => error,
-    }
 }
 
 fn written_path(expr: &Expr) -> String {

@@ -20,6 +20,7 @@
 //! 4 functions            the functions: one file per family, one table row per function; the registry
 //! 5 constants, bind      name resolution and type checking
 //!   operators, python    operators; arithmetic on number literals
+//!   unknown              errors for names that are neither fields nor functions
 //!   advice               functions for names in other languages
 //!   names, parts         the names in a text; results that are computed for fewer records at a time
 //!   program, scalar      the statements of `map`; the condition of `filter` and other scalars
@@ -63,6 +64,7 @@ mod template;
 #[cfg(test)]
 mod tests;
 mod types;
+mod unknown;
 
 pub use advice::instead_of;
 pub use call::{computable, valueless};
