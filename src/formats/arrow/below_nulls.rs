@@ -15,7 +15,7 @@ use arrow_array::{
     Array, ArrayRef, LargeStringArray, PrimitiveArray, StringArray, StringViewArray, downcast_integer_array, make_array, new_empty_array,
     new_null_array,
 };
-use arrow_buffer::{ArrowNativeType, BooleanBufferBuilder, NullBuffer};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -93,16 +93,24 @@ impl Checked<'_> {
 
     /// The items of lists at `rows`. Those that no valid row has are not visible.
     fn items(&self, values: &ArrayRef, item: &Field, rows: &[Range<usize>], nulls: Option<&NullBuffer>) -> Result<ArrayRef> {
-        let mut visible = BooleanBufferBuilder::new(values.len());
-        visible.append_n(values.len(), false);
         let valid = |row: &usize| nulls.is_none_or(|nulls| nulls.is_valid(*row));
+        // At each item, how many lists begin and end there: views may overlap, each with all items.
+        let mut edges = vec![0i64; values.len() + 1];
         for row in (0..rows.len()).filter(valid) {
-            let inside = rows[row].start.min(values.len())..rows[row].end.min(values.len());
-            inside.for_each(|item| visible.set_bit(item, true));
+            edges[rows[row].start.min(values.len())] += 1;
+            edges[rows[row].end.min(values.len())] -= 1;
         }
+        let mut nlists = 0;
+        let visible: BooleanBuffer = edges[..values.len()]
+            .iter()
+            .map(|edge| {
+                nlists += edge;
+                nlists > 0
+            })
+            .collect();
         let row_of = |place: usize| (0..rows.len()).filter(valid).find(|row| rows[*row].contains(&place)).unwrap_or(0);
         let located = |e: Error| e.locate(|at| at.row = at.row.map(row_of));
-        self.array(values, item, Some(&NullBuffer::new(visible.finish()))).map_err(located)
+        self.array(values, item, Some(&NullBuffer::new(visible))).map_err(located)
     }
 
     fn dictionary(&self, indices: &ArrayRef, field: &Field, values: &DataType, nulls: Option<&NullBuffer>) -> Result<ArrayRef> {
