@@ -1,6 +1,6 @@
 //! Suggests functions for the names that other languages use.
 
-use super::error::{ExprError, PARSE_JSON, SEARCH_LIST, SEARCH_TEXT};
+use super::error::{ExprError, PARSE_JSON, SEARCH_LIST, SEARCH_REGEX, SEARCH_TEXT};
 use super::functions;
 use super::span::Span;
 use super::syntax::Expr;
@@ -231,16 +231,13 @@ const BY_RANK: &[(&[&str], &[&str], &[&str])] = &[
         &[OF_ALL_RECORDS],
     ),
     (&["contains", "like", "ilike"], &[SEARCH_LIST], &[SEARCH_TEXT]),
-    (REGEX_FUNCTIONS, &[SEARCH_LIST], &[SEARCH_TEXT]),
+    (&["search", "match", "rlike", "regex", "test"], &[SEARCH_LIST], &[SEARCH_REGEX]),
     (
         &["diff", "lag", "lead", "shift"],
         &["for the differences of consecutive items of a list: {0:x}[1:] - {0:x}[:-1]"],
         &[ONE_RECORD, "to see the record before too, use the verb window: window --size 2 --shift 1"],
     ),
 ];
-
-/// Functions that search text for a regular expression.
-const REGEX_FUNCTIONS: &[&str] = &["search", "match", "rlike", "regex", "test"];
 
 const ONE_RECORD: &str = "an expression sees one record at a time";
 
@@ -284,7 +281,6 @@ pub fn instead_of_call(name: &str, call: &Arguments, guesses: bool) -> Vec<Strin
             })
         })
     };
-    let call = &Arguments { has_regex: REGEX_FUNCTIONS.contains(&last), texts: call.texts.clone(), ..*call };
     if let Some(lines) = known(name).or_else(|| known(own)).or_else(|| known(&lower)) {
         return lines.into_iter().map(|line| call.filled(&renamed(line, call).replace("{name}", &lower))).collect();
     }

@@ -16,6 +16,9 @@ pub const PARSE_JSON: &str = "JSON text is parsed by the verb cast: cast 'x={use
 /// Advice for operators and functions of other languages that search text. `(?s)` lets the dot match line ends too.
 pub const SEARCH_TEXT: &str = "to search text: strings.regex_full_match({0:x}, \"(?s).*{1~PATTERN}.*\")";
 
+/// As [`SEARCH_TEXT`], for those whose pattern is a regular expression.
+pub const SEARCH_REGEX: &str = "to search text: strings.regex_full_match({0:x}, \"(?s).*{1^PATTERN}.*\")";
+
 /// Advice for those that search lists.
 pub const SEARCH_LIST: &str = "to search a list: reduce_any({0:list} == {1:x})";
 

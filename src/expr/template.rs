@@ -7,14 +7,13 @@ pub struct Arguments<'a> {
     pub texts: Vec<&'a str>,
     /// Whether the first one is a list.
     pub of_list: Option<bool>,
-    /// Whether a string among them is a regular expression already.
-    pub has_regex: bool,
 }
 
 impl Arguments<'_> {
     /// The line with the arguments in their places: `{0:x}` is the first one, `{0#FIELD}` the first one if it is a field, and
-    /// `{1~TEXT}` the contents of the second one, a string, as a part of a regular expression in a string. The word after
-    /// the sign takes the place of an argument that is missing or something else.
+    /// `{1~TEXT}` the contents of the second one, a string, as a part of a regular expression in a string, and `{1^REGEX}`
+    /// the same for a string that is a regular expression. The word after the sign takes the place of an argument that is
+    /// missing or something else.
     pub fn filled(&self, line: &str) -> String {
         let mut out = String::new();
         let mut rest = line;
@@ -43,11 +42,10 @@ impl Arguments<'_> {
         Some(match sign {
             ":" => given.map_or(word.to_owned(), |text| if is_one(&text) { text.to_owned() } else { format!("({text})") }),
             "#" => given.filter(is_field).unwrap_or(word).to_owned(),
-            "~" => match given.and_then(string_of) {
-                Some(regex) if self.has_regex && regex.contains('|') => format!("(?:{regex})"),
-                Some(regex) if self.has_regex => regex.to_owned(),
-                Some(text) => text.chars().map(escaped).collect(),
-                None => word.to_owned(),
+            "~" => given.and_then(string_of).map_or(word.to_owned(), |text| text.chars().map(escaped).collect()),
+            "^" => match given.and_then(string_of) {
+                Some(regex) if regex.contains('|') => format!("(?:{regex})"),
+                regex => regex.unwrap_or(word).to_owned(),
             },
             _ => return None,
         })
@@ -82,13 +80,13 @@ mod tests {
             ("write {0:x} // {1:y}", vec!["a[0]", "b - 1"], "write a[0] // (b - 1)"),
             ("\"{1~PATTERN}.*\"", vec!["a", "'1.5 (\"x\")'"], "\"1\\\\.5 \\\\(\\\"x\\\"\\\\).*\""),
             ("\"{1~PATTERN}.*\"", vec!["a", "b"], "\"PATTERN.*\""),
+            ("\"(?s).*{1^PATTERN}.*\"", vec!["a", "'b.*|c'"], "\"(?s).*(?:b.*|c).*\""),
+            ("\"(?s).*{1^PATTERN}.*\"", vec!["a"], "\"(?s).*PATTERN.*\""),
             ("count --by {0#FIELD}", vec!["a.b"], "count --by a.b"),
             ("count --by {0#FIELD}", vec!["len(a)"], "count --by FIELD"),
             ("cast 'x={user: {id: int64}}'", vec!["a"], "cast 'x={user: {id: int64}}'"),
         ] {
             assert_eq!(Arguments { texts, ..Arguments::default() }.filled(line), expected, "{line}");
         }
-        let regex = Arguments { texts: vec!["a", "'b.*|c'"], has_regex: true, of_list: None };
-        assert_eq!(regex.filled("\"(?s).*{1~PATTERN}.*\""), "\"(?s).*(?:b.*|c).*\"");
     }
 }

@@ -104,6 +104,6 @@ impl Binder<'_> {
         let written: Vec<&Expr> = written.into_iter().collect();
         let first = written.first().and_then(|first| self.bind(first).ok());
         let of_list = first.as_ref().and_then(|first| first.node()).map(|node| node.ty.rank() > 0);
-        Arguments { texts: written.iter().map(|expr| text_at(&self.text, &expr.span)).collect(), of_list, has_regex: false }
+        Arguments { texts: written.iter().map(|expr| text_at(&self.text, &expr.span)).collect(), of_list }
     }
 }

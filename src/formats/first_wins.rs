@@ -51,7 +51,7 @@ pub trait Records {
     /// The place before the first.
     fn start(&self) -> Self::Place<'_>;
 
-    /// Observes at most so many records, moves behind them, and returns their number, which is smaller only at the end.
+    /// Observes at most `most` records from `place`, which moves to their end, and returns how many: fewer only at the end.
     ///
     /// # Errors
     /// A record without which the others cannot be read either.

@@ -343,7 +343,8 @@ fn with_literals(items: &[Operand], of_tensors: Option<DType>, name: &str, text:
     Ok(dtype.unwrap_or(DType::Float32))
 }
 
-/// The text with a literal of the operator `name` at `span` with or without quotes, as values of `dtype` are written, and what to say before it.
+/// The text with a literal of the operator `name` at `span` with or without quotes, as values of `dtype` are written, and what
+/// to say before it.
 fn requoted(name: &str, text: &Arc<str>, span: &Span, literal: &Literal, dtype: &DType) -> Option<(&'static str, String)> {
     let written = text.get(span.clone())?;
     let is_quoted = written.starts_with(['"', '\'']);
@@ -549,7 +550,14 @@ pub fn is_of_times(node: &Node) -> bool {
 /// # Errors
 /// The item is not a tensor, or has another foreign dtype.
 pub fn kept_node(item: &Operand) -> ExprResult<Node> {
-    let node = as_node(item, None)?;
+    kept(as_node(item, None)?)
+}
+
+/// As [`kept_node`], for a tensor.
+///
+/// # Errors
+/// It has another foreign dtype.
+pub fn kept(node: Node) -> ExprResult<Node> {
     if is_of_times(&node) { Ok(not_null(node)) } else { strict(node) }
 }
 

@@ -27,8 +27,8 @@ mod subscript;
 pub use arguments::INDEX_DTYPES;
 pub use binding::{Arg, Call, Written};
 pub use coerce::{
-    NULLS, alike, as_node, cast_node, common, common_moved, computable, index_node, is_of_structures, is_of_times, kept_node, moved_node,
-    not_null, present, strict, strict_node, valueless,
+    NULLS, alike, as_node, cast_node, common, common_moved, computable, index_node, is_of_structures, is_of_times, kept, kept_node,
+    moved_node, not_null, present, strict, strict_node, valueless,
 };
 pub use dicts::{check_name, key_name, key_text, same_keys};
 pub use fold::fold;

@@ -12,7 +12,7 @@
 
 use super::decompose::{flat, rewrap, sparse_with_values, values_of};
 use crate::error::{Error, mismatch};
-use crate::expr::call::{Arg, Call, Function, as_node, cast_node, is_of_times, kept_node, not_null, strict, strict_node};
+use crate::expr::call::{Arg, Call, Function, as_node, cast_node, kept, kept_node, strict_node};
 use crate::expr::error::{ExprError, ExprResult};
 use crate::expr::eval::{Each, Node, NodeKind, Param};
 use crate::expr::kernels::entries;
@@ -333,7 +333,7 @@ impl Wanted {
     /// A result of the function as a tensor of the dtype.
     fn node(&self, result: &Operand) -> ExprResult<Node> {
         let node = as_node(result, self.dtype.as_ref())?;
-        let node = if is_of_times(&node) { not_null(node) } else { strict(node)? };
+        let node = kept(node)?;
         if node.ty.is_sparse() {
             return Err(ExprError::at(result.span.clone(), "the function returns a sparse tensor for each item; these cannot be combined"));
         }

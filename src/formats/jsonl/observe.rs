@@ -109,7 +109,7 @@ impl Observations for Observation {
     }
 }
 
-/// Observes at most so many records from that place on, moves behind them, and returns their number. `misfits`: see [`Part`].
+/// Observes at most `most` records from `place`, which moves to their end, and returns how many. `misfits`: see [`Part`].
 ///
 /// # Errors
 /// A bad record, unless bad records are skipped.

@@ -2,7 +2,7 @@
 
 use super::{Parser, comparison, parsed_expression, parsed_statements};
 use crate::error::mismatch;
-use crate::expr::error::{CAST, ExprError, SEARCH_LIST, SEARCH_TEXT};
+use crate::expr::error::{CAST, ExprError, SEARCH_LIST, SEARCH_REGEX, SEARCH_TEXT};
 use crate::expr::span::Span;
 use crate::expr::syntax::lexer::{Token, TokenKind};
 use crate::expr::template::Arguments;
@@ -59,12 +59,12 @@ impl Parser<'_> {
                 let error = error.help("a field of a structure is x.name");
                 self.json_path().into_iter().fold(error, ExprError::help)
             }
-            TokenKind::Op("~") => error.help(self.operands().filled(SEARCH_TEXT)),
+            TokenKind::Op("~") => error.help(self.operands().filled(SEARCH_REGEX)),
             TokenKind::Op("<" | "<=" | ">" | ">=" | "==" | "!=") if self.at == 0 => {
                 error.help("the field is missing; if the shell replaced a `$name`, write the name without `$`, in single quotes")
             }
             TokenKind::Op(">") if self.before_is("=") => error.help("write lambda x: ..."),
-            TokenKind::Name(word) if ["like", "ilike", "rlike", "matches"].iter().any(|like| word.eq_ignore_ascii_case(like)) => error.help(self.operands().filled(SEARCH_TEXT)),
+            TokenKind::Name(word) if ["like", "ilike", "rlike", "matches"].iter().any(|like| word.eq_ignore_ascii_case(like)) => error.help(self.operands().filled(SEARCH_REGEX)),
             TokenKind::Name(word) if matches!(word.as_str(), "AND" | "OR" | "NOT" | "IS") => match word.as_str() {
                 "IS" => error.help("to test for null: is_null(x), not is_null(x)"),
                 word => error.help(format!("write it in lowercase: {}", word.to_lowercase())),
@@ -74,7 +74,7 @@ impl Parser<'_> {
             TokenKind::Name(word) if word.eq_ignore_ascii_case("div") => error.help("for the quotient rounded down: x // y"),
             TokenKind::Name(word) if word == "contains" => error.help(self.operands().filled(SEARCH_TEXT)).help(self.operands().filled(SEARCH_LIST)),
             TokenKind::Name(word) if word.eq_ignore_ascii_case("between") => error.help("comparisons can be chained: 1 <= x <= 5"),
-            TokenKind::Op("=" | "!") if matches!(self.peek_after(1), TokenKind::Op("~")) => error.help(self.operands().filled(SEARCH_TEXT)),
+            TokenKind::Op("=" | "!") if matches!(self.peek_after(1), TokenKind::Op("~")) => error.help(self.operands().filled(SEARCH_REGEX)),
             TokenKind::Op(">") if self.before_is("<") => error.help("write x != y"),
             TokenKind::Op(".") => error.help("omit the dot before a field name"),
             TokenKind::Str(_) if self.before_is_name("f") => error.help("f-strings are not supported: join strings with +"),
@@ -220,17 +220,12 @@ impl Parser<'_> {
         // In the pattern of `like`, other characters have a meaning.
         let is_like = matches!(self.peek(), TokenKind::Name(word) if word.to_ascii_lowercase().ends_with("like") && !word.eq_ignore_ascii_case("rlike"));
         let right = right.filter(|_| !is_like);
-        Arguments { texts: [left].into_iter().chain(right).collect(), of_list: None, has_regex: !self.is_name("contains") }
+        Arguments { texts: [left].into_iter().chain(right).collect(), of_list: None }
     }
 
     /// The token `n` places before the current one.
     fn before(&self, n: usize) -> Option<&TokenKind> {
         Some(&self.tokens.get(self.at.checked_sub(n)?)?.kind)
-    }
-
-    /// Whether the current token is this name.
-    fn is_name(&self, name: &str) -> bool {
-        matches!(self.peek(), TokenKind::Name(found) if found == name)
     }
 
     /// Whether the previous token is this operator.
